@@ -84,7 +84,8 @@ const Command command_plan = {
         "step would run or be skipped is shown here, with --verbose of every step.\n"
         "\n"
         "A plan that was saved with --out can be applied as long as neither the site nor what\n"
-        "the steps found on the machine has moved; otherwise 'eden apply' refuses it (exit 5).\n"
+        "the steps found on the machine has changed; otherwise 'eden apply' refuses it (exit 5)\n"
+        "and prints the command line that makes the plan again, with all of its options.\n"
         "The file holds what was given with -D, so only its owner may read it. 'eden plan FILE'\n"
         "shows it again.",
     .options = options,

@@ -1,5 +1,6 @@
 #include "cli/run_command.h"
 
+#include "base/shell.h"
 #include "cli/output.h"
 #include "cli/run_junit.h"
 #include "cli/run_print.h"
@@ -216,6 +217,49 @@ static int perform(Invocation *invocation, Inputs *inputs, Run *run)
     return exit_code(invocation, report);
 }
 
+/* Whether the word sets a variable that nobody may read from a screen. */
+static bool is_secret_define(Run *run, const CommandWord *word)
+{
+    return word->option != NULL && strcmp(word->option, "define") == 0 &&
+           run_variable_is_secret(run, define_name(word->value));
+}
+
+/* How the plan is made again, with all that it was made with. The shell refuses to run the line
+ * while the variable for a secret is not set. */
+static Str plan_again_hint(const Invocation *invocation, Run *run, Value plan)
+{
+    Arena *arena = invocation->arena;
+    CommandWords words = { 0 };
+    plan_file_command(arena, plan, run_config(run), &words);
+    Buf line = buf_make_in(arena, BUF_UNLIMITED);
+    Str unset = STR_EMPTY;
+    for (uint32_t i = 0; i < words.len; i++) {
+        const CommandWord *word = &words.items[i];
+        bool secret = is_secret_define(run, word);
+        Str value = word->value;
+        buf_put(&line, STR(" "));
+        if (word->option != NULL) {
+            buf_put_format(&line, "--%s=", word->option);
+        }
+        if (secret) {
+            value = str_slice(value, 0, str_find(value, STR("="), 0) + 1);
+        }
+        shell_put_word(&line, value);
+        if (secret) {
+            unset = shell_variable(arena, define_name(word->value));
+            buf_put_format(&line, "\"${%" STR_FMT ":?}\"", STR_ARG(unset));
+        }
+    }
+    buf_put(&line, STR(" --out="));
+    shell_put_word(&line, str_from_c(invocation->args[0]));
+    return unset.len == 0
+               ? arena_format(arena, "plan again: eden plan%" STR_FMT, STR_ARG(buf_str(&line)))
+               : arena_format(arena,
+                              "set the shell variable '%" STR_FMT "' to the secret, which is not "
+                              "shown, and plan again: eden plan%" STR_FMT,
+                              STR_ARG(unset), STR_ARG(buf_str(&line)));
+}
+
 /* Plans once more and compares. Nothing has been touched when this says no. */
 static bool check_plan(Invocation *invocation, const RunConfig *config, const Value *plan,
                        Inputs *inputs, int *code)
@@ -235,8 +279,7 @@ static bool check_plan(Invocation *invocation, const RunConfig *config, const Va
     }
     if (!plan_file_matches(*plan, run, &err)) {
         Problem *problem = problems_add(&inputs->problems, "E0718", NULL, 0, 0, "%s", err.text);
-        problem->hint = arena_format(inputs->arena, "run 'eden plan %s --out %s' again",
-                                     config->path, invocation->args[0]);
+        problem->hint = plan_again_hint(invocation, run, *plan);
         (void)inputs_report(inputs, invocation);
         *code = error_kind_exit_code(err.kind);
         return false;
@@ -261,6 +304,14 @@ int run_command(Invocation *invocation, const RunConfig *config, const RunOrder 
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     int code = EXIT_OK;
+    for (uint32_t i = 0; order->out != NULL && i < config->var_file_count; i++) {
+        if (!file_is_lasting(config->var_files[i])) {
+            return usage_error(invocation,
+                               "a plan that is saved with --out needs variables that can be read "
+                               "again; '-v %s' is not a regular file",
+                               config->var_files[i]);
+        }
+    }
     if (order->plan != NULL && !check_plan(invocation, config, order->plan, &inputs, &code)) {
         return code;
     }

@@ -52,6 +52,7 @@ enum {
 /* Of values in the order of their specifications, the one with that name. */
 Value params_get(const ParamSpec *specs, const Value *values, const char *name);
 
+typedef struct Action Action;
 typedef struct Call Call;       /* modules/call.h */
 typedef struct Outcome Outcome; /* modules/call.h */
 
@@ -72,6 +73,8 @@ void claims_add(Arena *arena, List *claims, const char *prefix, Str name);
 /* When what the step manages was started last, in milliseconds since 1970; 0: not known. Only looks.
  * A reaction that is owed from an earlier run is not needed when that came after the change. */
 typedef bool (*ActionSince)(Call *call, int64_t *out_ms, Error *err);
+/* What `react` does, for plans: "restart", "reload"; NULL: nothing, with these parameters. */
+typedef const char *(*ActionReaction)(const Action *action, const Value *params);
 /* One of several steps that are applied together. `outcome` holds what its check found. */
 typedef struct MergedCall {
     Call *call;
@@ -90,7 +93,7 @@ typedef enum ActionStage {
     STAGE_PACKAGES, /* waits for all steps of STAGE_SOURCES that do not need it */
 } ActionStage;
 
-typedef struct Action {
+struct Action {
     const char *name; /* "managed" of file.managed; NULL ends a list */
     const char *help; /* one sentence */
     const ParamSpec *params;
@@ -100,16 +103,17 @@ typedef struct Action {
     ActionFunction query; /* a read-only value into outcome->value, callable as a macro */
     ActionClaims claims;
     ActionMerge merge;
-    ActionSince since;    /* NULL: it does not run, or nobody else starts it */
-    const char *id_param; /* by which requisites find a step; NULL: the module's */
-    bool repeats;         /* never unchanged, as a plain command */
-    bool waits;           /* may sleep long: shown as waiting, takes no share of the workers */
-    ActionStage stage;    /* mode genius takes earlier stages first */
-    uint32_t cost_ms;     /* about how long an apply takes, for mode genius; 0: next to nothing */
-    const char *text;     /* paragraphs for `eden explain`; may be NULL */
-    const char *example;  /* a step in YAML; the tests load it */
-    const void *context;  /* for functions that serve many rows; NULL: they do not */
-} Action;
+    ActionReaction reaction; /* NULL: "react" */
+    ActionSince since;       /* NULL: it does not run, or nobody else starts it */
+    const char *id_param;    /* by which requisites find a step; NULL: the module's */
+    bool repeats;            /* never unchanged, as a plain command */
+    bool waits;              /* may sleep long: shown as waiting, takes no share of the workers */
+    ActionStage stage;       /* mode genius takes earlier stages first */
+    uint32_t cost_ms;    /* about how long an apply takes, for mode genius; 0: next to nothing */
+    const char *text;    /* paragraphs for `eden explain`; may be NULL */
+    const char *example; /* a step in YAML; the tests load it */
+    const void *context; /* for functions that serve many rows; NULL: they do not */
+};
 
 typedef struct Module {
     const char *name;     /* "file" */

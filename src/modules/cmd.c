@@ -398,9 +398,14 @@ static void script_claims(Arena *arena, const Value *params, List *claims)
     claim_all(arena, script_params, params, claims);
 }
 
+static const char *cmd_reaction(const Action *action, const Value *params)
+{
+    return "run again";
+}
+
 static const Action actions[] = {
     { "run", "Run a command.", run_params, run_check, run_apply, run_react, run_query, run_claims,
-      .repeats = true, .cost_ms = 100,
+      .reaction = cmd_reaction, .repeats = true, .cost_ms = 100,
       .text =
           "A command that ran counts as changed. The guards 'creates', 'unless' and 'onlyif' keep\n"
           "it from running when there is nothing to do; then the step is ok. A plan asks them "
@@ -419,7 +424,8 @@ static const Action actions[] = {
                  "    - creates: /var/cache/app\n"
                  "    - timeout: 30s\n" },
     { "script", "Run a script of the site.", script_params, script_check, script_apply,
-      script_react, script_query, script_claims, .repeats = true, .cost_ms = 100,
+      script_react, script_query, script_claims, .reaction = cmd_reaction, .repeats = true,
+      .cost_ms = 100,
       .text =
           "The script is put down in /tmp for the time that it runs. Everything else is as with\n"
           "cmd.run.\n",

@@ -1,5 +1,6 @@
 #include "modules/command.h"
 
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "lang/json.h"
@@ -167,27 +168,13 @@ static Str with_path(Arena *arena, Str text, Str path, bool *found)
     }
 }
 
-/* For a shell: in single quotes, those of the path itself left for a moment. */
-static Str quoted(Arena *arena, Str path)
-{
-    Buf out = buf_make_in(arena, BUF_UNLIMITED);
-    buf_put_char(&out, '\'');
-    for (size_t i = 0; i < path.len; i++) {
-        if (path.data[i] == '\'') {
-            buf_put_c(&out, "'\\''");
-        } else {
-            buf_put_char(&out, path.data[i]);
-        }
-    }
-    buf_put_char(&out, '\'');
-    return buf_str(&out);
-}
-
 Value command_with_path(Arena *arena, Value command, Str path)
 {
     bool found = false;
     if (!value_is_sequence(command)) {
-        Str safe = quoted(arena, path);
+        Buf word = buf_make_in(arena, BUF_UNLIMITED);
+        shell_put_word(&word, path);
+        Str safe = buf_str(&word);
         Str text = with_path(arena, value_str(command), safe, &found);
         return value_string(
             found ? text

@@ -286,9 +286,14 @@ static const ParamSpec unmounted_params[] = {
     { 0 },
 };
 
+static const char *mounted_reaction(const Action *action, const Value *params)
+{
+    return "remount";
+}
+
 static const Action actions[] = {
     { "mounted", "Ensure that something is mounted.", mounted_params, mounted_check, mounted_apply,
-      .react = mounted_react, .claims = fstab_claims, .cost_ms = 50,
+      .react = mounted_react, .reaction = mounted_reaction, .claims = fstab_claims, .cost_ms = 50,
       .text = "In /etc/fstab and at once; below another root only in its fstab. What cannot be\n"
               "mounted is not kept in fstab. The directory is made when it is missing. Another\n"
               "device or file system in its place is unmounted first. A change of options alone\n"

@@ -8,7 +8,9 @@
 
 #include "base/bug.h"
 #include "base/vec.h"
+#include "run/change_time.h"
 #include "run/executor_report.h"
+#include "run/forecast.h"
 #include "run/running.h"
 #include "run/timers.h"
 #include "run/waiting.h"
@@ -36,11 +38,8 @@ typedef struct StepRun {
     int64_t retried; /* how often the action was repeated */
     bool reacts;     /* as decided when it was handed out */
     StepStatus status;
-    Value *params;      /* of the last try; in the run's arena only while it waits */
-    int64_t applied_us; /* when its last apply began, by the monotonic clock; 0: it did not */
-    int64_t changed_us; /* when a change of it was made; 0: there was none */
-    int64_t changed_ms; /* the same by the calendar */
-    Arena *tried;       /* of the report of the last try; NULL: it is in the run's */
+    Value *params; /* of the last try; in the run's arena only while it waits */
+    Arena *tried;  /* of the report of the last try; NULL: it is in the run's */
 } StepRun;
 
 struct Executor {
@@ -50,6 +49,7 @@ struct Executor {
     Schedule *schedule;
     Pool *pool;
     StepRun *runs;
+    ChangeTime *times; /* by step */
     StepReport *reports;
     Turns turns;
     Timers timers;
@@ -331,24 +331,15 @@ static Verdict repeats(Executor *executor, Work work, bool failed)
 static void plan_reaction(Executor *executor, Running *running)
 {
     Outcome *outcome = &running->task.outcome;
-    const Action *action = running->task.call.action;
-    if (executor->settings.planning && executor->runs[running->work.step].reacts &&
-        action->react != NULL && !outcome->changed) {
-        outcome->changed = true;
-        outcome->comment = STR("would react to a change of what it watches");
+    if (!executor->settings.planning || !executor->runs[running->work.step].reacts ||
+        running->task.call.action->react == NULL || outcome->changed) {
+        return;
     }
-}
-
-/* For those who react to it. */
-static void note_times(StepRun *run, const Task *task)
-{
-    if (task->applied) {
-        run->applied_us = clock_monotonic_us() - task->duration_us;
-    }
-    if (task->outcome.changed) {
-        run->changed_us = clock_monotonic_us();
-        run->changed_ms = clock_now_ms();
-    }
+    Str words = forecast_reaction(executor->arena, executor->settings.graph,
+                                  schedule_statuses(executor->schedule), running->work.step,
+                                  REQUISITE_WATCH, running->task.call.params);
+    outcome->changed = words.len > 0;
+    outcome->comment = words.len > 0 ? words : outcome->comment;
 }
 
 static void finish(Executor *executor, Running *running)
@@ -364,7 +355,7 @@ static void finish(Executor *executor, Running *running)
     /* What a reaction adds stands beside what is there. */
     bool is_retried =
         step_of(executor, work.step)->spec->run->retry.given && work.phase != PHASE_REACT;
-    note_times(run, task);
+    change_time_note(&executor->times[work.step], task);
     plan_reaction(executor, running);
     report->duration_us += task->duration_us;
     executor_report_fill(report, outcome, work.phase == PHASE_REACT, &executor->settings.world,
@@ -419,23 +410,6 @@ static void finish(Executor *executor, Running *running)
 }
 
 /* --- Starting -------------------------------------------------------------------------------- */
-
-/* What a reaction is told of the change that it answers to. */
-static void tell_of_change(const Executor *executor, Work work, Call *call)
-{
-    Edges edges = graph_edges(executor->settings.graph, work.step);
-    RequisiteKind kind = work.phase == PHASE_REACT ? REQUISITE_LISTEN : REQUISITE_WATCH;
-    int64_t last_us = 0;
-    for (uint32_t i = 0; i < edges.count; i++) {
-        const StepRun *target = &executor->runs[edges.items[i].to];
-        if (edges.items[i].kind == kind && target->changed_us > last_us) {
-            last_us = target->changed_us;
-            call->change_ms = target->changed_ms;
-        }
-    }
-    int64_t applied_us = executor->runs[work.step].applied_us;
-    call->ran_since = applied_us > 0 && applied_us >= last_us;
-}
 
 /* Whether it may share a transaction with other steps that are ready. */
 static bool can_join(const Executor *executor, Work work, const Action *action)
@@ -504,7 +478,7 @@ static void start_action(Executor *executor, Work work)
                          .planning = task->kind == TASK_CHECK,
                          .first_look = work.phase == PHASE_CHECK };
     if (task->react || task->kind == TASK_REACT) {
-        tell_of_change(executor, work, &task->call);
+        change_time_tell(settings->graph, executor->times, work, &task->call);
     }
     StepReport *report = &executor->reports[work.step];
     report->tries++;
@@ -589,6 +563,24 @@ static void leave(Executor *executor, Work work)
     }
 }
 
+/* The reaction at the end, to what it listens to. Its parameters may need results of this run. */
+static void plan_late_reaction(Executor *executor, Work work)
+{
+    const ExecutorWorld *world = &executor->settings.world;
+    uint32_t count = action_param_count(step_of(executor, work.step)->spec->action);
+    Value *params = ARENA_ARRAY(executor->arena, Value, count + 1);
+    (void)world->params(world->context, work.step, executor->arena, params,
+                        fresh_problems(executor));
+    Str words = forecast_reaction(executor->arena, executor->settings.graph,
+                                  schedule_statuses(executor->schedule), work.step,
+                                  REQUISITE_LISTEN, params);
+    if (words.len > 0) {
+        executor->runs[work.step].status.changed = true;
+        executor->reports[work.step].reason = words;
+    }
+    end_well(executor, work, NULL);
+}
+
 static void start(Executor *executor, TurnKind kind, Work work)
 {
     StepRun *run = &executor->runs[work.step];
@@ -622,9 +614,7 @@ static void start(Executor *executor, TurnKind kind, Work work)
     if (work.phase != PHASE_REACT) {
         start_step(executor, work);
     } else if (executor->settings.planning) {
-        run->status.changed = true;
-        executor->reports[work.step].reason = STR("would react to a change of what it listens to");
-        end_well(executor, work, NULL);
+        plan_late_reaction(executor, work);
     } else {
         start_action(executor, work);
     }
@@ -744,6 +734,7 @@ Executor *executor_new(Arena *arena, const ExecutorSettings *settings)
     executor->pool = pool_new(THREADS_MAX);
     executor->joining = ARENA_ARRAY(arena, Work, JOIN_MAX);
     executor->runs = arena_alloc_zero(arena, (count + 1) * sizeof(StepRun));
+    executor->times = arena_alloc_zero(arena, (count + 1) * sizeof(ChangeTime));
     executor->reports = arena_alloc_zero(arena, (count + 1) * sizeof(StepReport));
     VEC_RESERVE(arena, &executor->turns.list, count);
     for (uint32_t i = 0; i < count; i++) {

@@ -1,6 +1,7 @@
 #include "run/leave.h"
 
 #include "modules/call.h"
+#include "run/command_line.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/process.h"
@@ -43,50 +44,30 @@ static bool do_tool(Run *run, const char *const *argv, Error *err)
 
 /* --- The command that goes on ---------------------------------------------------------------- */
 
-typedef VEC(Str) Words;
-
-static void put_option(Arena *arena, Words *words, const char *name, Str value)
-{
-    VEC_PUSH(arena, words, arena_format(arena, "--%s=%" STR_FMT, name, STR_ARG(value)));
-}
-
-static void put_options(Arena *arena, Words *words, const char *name, const char *const *values,
-                        uint32_t count, bool are_paths)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        put_option(arena, words, name,
-                   are_paths ? file_absolute(arena, values[i]) : str_from_c(values[i]));
-    }
-}
-
 /* The same run from anywhere: paths are absolute. */
 static void put_command(Run *run)
 {
     const RunConfig *config = &run->config;
     Arena *arena = run->arena;
-    Words words = { 0 };
-    VEC_PUSH(arena, &words, STR("apply"));
-    put_option(arena, &words, "state-dir", file_absolute(arena, config->state));
-    put_option(arena, &words, "config-dir", file_absolute(arena, config->etc));
-    if (config->node != NULL) {
-        put_option(arena, &words, "node", str_from_c(config->node));
-    }
-    put_options(arena, &words, "label", config->labels, config->label_count, false);
-    put_options(arena, &words, "vars", config->var_files, config->var_file_count, true);
-    put_options(arena, &words, "define", config->defines, config->define_count, false);
-    for (uint32_t i = 0; i < config->job_count; i++) {
-        put_option(arena, &words, "job", config->jobs[i]);
-    }
-    put_option(arena, &words, "order", str_from_c(order_mode_name(config->order)));
-    put_option(arena, &words, "workers", arena_format(arena, "%u", config->workers));
+    CommandWords words = { 0 };
+    VEC_PUSH(arena, &words, (CommandWord){ "workers", arena_format(arena, "%u", config->workers) });
     if (config->max_wait_us >= 0) {
-        put_option(arena, &words, "max-wait",
-                   arena_format(arena, "%lldms", (long long)(config->max_wait_us / 1000)));
+        VEC_PUSH(
+            arena, &words,
+            (CommandWord){ "max-wait", arena_format(arena, "%lldms",
+                                                    (long long)(config->max_wait_us / 1000)) });
     }
-    VEC_PUSH(arena, &words, STR("--"));
-    VEC_PUSH(arena, &words, file_absolute(arena, config->path));
-    run->resume.argv = words.items;
-    run->resume.argc = words.len;
+    command_line_put(arena, config, &words);
+    run->resume.argv = ARENA_ARRAY(arena, Str, words.len + 1);
+    run->resume.argv[0] = STR("apply");
+    run->resume.argc = 1;
+    for (uint32_t i = 0; i < words.len; i++) {
+        const CommandWord *word = &words.items[i];
+        run->resume.argv[run->resume.argc++] =
+            word->option == NULL
+                ? word->value
+                : arena_format(arena, "--%s=%" STR_FMT, word->option, STR_ARG(word->value));
+    }
 }
 
 /* --- The note -------------------------------------------------------------------------------- */

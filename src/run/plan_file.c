@@ -76,10 +76,11 @@ Value plan_file_value(Run *run, Str shown, Arena *arena)
 {
     const RunConfig *config = run_config(run);
     const RunReport *report = run_report(run);
-    Map *map = map_new(arena, 20);
+    Map *map = map_new(arena, 21);
     put(arena, map, "format", value_string(STR(PLAN_FORMAT)));
     put(arena, map, "at", value_int(clock_now_seconds()));
     put(arena, map, "node", value_string(report->node));
+    put(arena, map, "node_given", value_bool(config->node != NULL));
     put(arena, map, "site", value_string(run_site_digest(run)));
     put_path(arena, map, "path", config->path);
     put_path(arena, map, "root", config->root);
@@ -165,6 +166,15 @@ bool plan_file_config(Arena *arena, Str text, Value *plan, RunConfig *config, Er
     }
     config->jobs = names;
     return true;
+}
+
+void plan_file_command(Arena *arena, Value plan, const RunConfig *config, CommandWords *out)
+{
+    RunConfig given = *config;
+    if (!value_get_bool(plan, "node_given")) {
+        given.node = NULL; /* the machine's own name */
+    }
+    command_line_put(arena, &given, out);
 }
 
 static bool same(Value a, const char *key, Value b)

@@ -1,6 +1,6 @@
 /* A plan that was saved, to be applied only if nothing has moved since.
  *
- *     {"format":"eden.plan/1","at":..,"node":..,"site":DIGEST,"path":..,"root":..,"order":..,
+ *     {"format":"eden.plan/1","at":..,"node":..,"node_given":bool,"site":DIGEST,"path":..,"root":..,"order":..,
  *      "jobs":[..],"labels":[..],"vars":[..],"defines":[..],
  *      "files":{PATH:DIGEST},"var_files":{PATH:DIGEST},
  *      "steps":[{"id":..,"result":..,"observed":DIGEST}],"shown":TEXT}
@@ -10,6 +10,7 @@
  * in the file as they were given, so it is for its owner alone. */
 #pragma once
 
+#include "run/command_line.h"
 #include "run/run.h"
 
 /* The plan of a run that was planned, and that people were `shown`. */
@@ -23,6 +24,8 @@ bool plan_file_is(Str head);
 /* What it was made with, in place of what the command line would say. Fails with ERROR_INVALID. */
 MUST_CHECK bool plan_file_config(Arena *arena, Str text, Value *plan, RunConfig *config,
                                  Error *err);
+/* The options and the path that make it again; `config` is what plan_file_config found. */
+void plan_file_command(Arena *arena, Value plan, const RunConfig *config, CommandWords *out);
 /* Compares it with a run that was planned just now. Fails with ERROR_CONFLICT and names what has
  * moved first: a file of variables or of the site, or steps. */
 MUST_CHECK bool plan_file_matches(Value plan, Run *run, Error *err);

@@ -56,6 +56,9 @@ Value run_site_files(const Run *run, Arena *arena);
 /* SHA-256 of all that was read of the site, as text: equal sites have equal ones. */
 Str run_site_digest(Run *run);
 
+/* Whether any layer of variables marks this one, or a part of it, as secret. */
+bool run_variable_is_secret(Run *run, Str name);
+
 /* Plans, or applies. What becomes of single steps is no failure here. Fails with ERROR_CONFLICT
  * when another run holds the lock, and when the state directory or the root cannot be used. */
 MUST_CHECK bool run_perform(Run *run, const RunView *view, int interrupts, Error *err);

@@ -395,6 +395,19 @@ bool run_lacks_step(Run *run, Str id)
     return !str_map_has(&run->ids, id);
 }
 
+bool run_variable_is_secret(Run *run, Str name)
+{
+    uint32_t count;
+    const VariableLayer *layers = variables_layers(scope_variables(run->scope), &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const Value *value = value_get(layers[i].document, name);
+        if (value != NULL && value_holds_secret(*value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const RunConfig *run_config(const Run *run)
 {
     return &run->config;

@@ -195,6 +195,12 @@ bool file_is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+bool file_is_lasting(const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") != 0 && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
+}
+
 bool file_is_open_to_others(const char *path)
 {
     struct stat status;

@@ -40,6 +40,8 @@ bool file_exists(const char *path);
 bool file_is_in_memory(const char *path);
 /* Whether the path names a directory. */
 bool file_is_directory(const char *path);
+/* Whether it can be read again later: neither a pipe nor "-", standard input. */
+bool file_is_lasting(const char *path);
 /* Whether somebody else than root and who runs this may write it: its owner, its group, all. */
 bool file_is_open_to_others(const char *path);
 

@@ -89,3 +89,21 @@ steps:
     )
     assert [step["result"] for step in steps.values()] == ["changed", "changed"]
     assert os.lstat(data / "link").st_uid == 1
+
+
+@pytest.mark.parametrize("kind", ["watch", "listen"])
+def test_a_plan_says_what_a_reaction_would_do(eden, tmp_path, kind):
+    (tmp_path / "root/etc").mkdir(parents=True)
+    (tmp_path / "root/done").write_text("")
+    (tmp_path / "steps.yaml").write_text(
+        f"""
+steps:
+- {{name: config, file.managed: {{name: /etc/config, content: new}}}}
+- {{name: build, cmd.run: {{cmd: 'true', creates: /done}}, {kind}: [{{step: config}}]}}
+- {{name: word, test.ok: {{}}, {kind}: [{{step: config}}]}}
+"""
+    )
+    done = eden("plan", "steps.yaml", "--root", "root")
+    assert done.returncode == 0, done.stderr
+    assert "would run again: 'steps#config' changes" in done.stdout
+    assert "would react: 'steps#config' changes" in done.stdout

@@ -1,5 +1,7 @@
 """A saved plan is applied as it was made, or not at all."""
 
+import subprocess
+
 import pytest
 
 STEPS = """
@@ -72,7 +74,108 @@ def test_a_refusal_names_the_file_and_what_to_do(saved, tmp_path):
     (tmp_path / "steps.yaml").write_text(STEPS + "# another line\n")
     told = saved().stderr
     assert "error[E0718]: the site has changed since the plan was made: steps.yaml" in told
-    assert f"run 'eden plan {tmp_path}/steps.yaml --out saved' again" in told
+    assert "plan again: eden plan --root=" in told
+
+
+SHAPED = """
+jobs:
+  role=web:
+    - name: web
+    - name: other
+"""
+
+
+@pytest.fixture
+def again(eden_path, tmp_path):
+    """Runs the line that a refusal prints, as a shell reads it."""
+
+    def run(told, shell="sh", **variables):
+        (line,) = [line for line in told.splitlines() if "plan again: " in line]
+        line = line.split("plan again: ", 1)[1]
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin/eden").unlink(missing_ok=True)
+        (tmp_path / "bin/eden").symlink_to(eden_path)
+        env = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", **variables}
+        return subprocess.run(
+            [shell, "-c", line], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60
+        )
+
+    return run
+
+
+def test_the_printed_line_makes_the_same_plan_again(eden, again, tmp_path):
+    site, root = tmp_path / "my site", tmp_path / "a root"
+    (site / "jobs").mkdir(parents=True)
+    root.mkdir()
+    (site / "jobs/base.yaml").write_text(SHAPED)
+    for job in ("web", "other"):
+        (site / f"jobs/{job}.yaml").write_text(
+            f"steps:\n- {{name: note, file.managed: {{name: /{job},"
+            " content: '{{ vars.text }} {{ vars.more }} {{ eden.node }}'}}\n"
+        )
+    (tmp_path / "vars.yaml").write_text("more: from a file\n")
+    options = (
+        "--root", "a root", "--state-dir", "state", "--config-dir", "config", "--node", "web1",
+        "--label", "role=web", "-v", "vars.yaml", "-D", "text=it's $HOME; `id`", "--job", "web",
+        "--order", "justdoit",
+    )  # fmt: skip
+    first = eden("plan", "my site", *options, "--out", "the plan")
+    assert first.returncode == 0, first.stderr
+    (tmp_path / "vars.yaml").write_text("more: from a file, edited\n")
+    told = eden("apply", "the plan")
+    assert told.returncode == 5
+    done = again(told.stderr)
+    assert done.returncode == 0, done.stderr
+    assert eden("apply", "the plan").returncode == 0
+    assert (root / "web").read_text() == "it's $HOME; `id` from a file, edited web1"
+    assert not (root / "other").exists()
+    assert (tmp_path / "state/journal").exists()
+
+
+def test_control_characters_survive_the_printed_line(eden, again, tmp_path):
+    (tmp_path / "root").mkdir()
+    (tmp_path / "steps.yaml").write_text(STEPS)
+    eden("plan", "steps.yaml", "--root", "root", "-D", "text=a\n\tb'\\c", "--out", "saved")
+    (tmp_path / "steps.yaml").write_text(STEPS + "# edited\n")
+    done = again(eden("apply", "saved").stderr, shell="bash")
+    assert done.returncode == 0, done.stderr
+    assert eden("apply", "saved").returncode == 0
+    assert (tmp_path / "root/note").read_text() == "a\n\tb'\\c"
+
+
+def test_the_printed_line_holds_no_secret(eden, again, tmp_path):
+    (tmp_path / "site/jobs").mkdir(parents=True)
+    (tmp_path / "site/variables").mkdir()
+    (tmp_path / "root").mkdir()
+    (tmp_path / "site/jobs/base.yaml").write_text("jobs: {'*': [{name: web}]}\n")
+    (tmp_path / "site/jobs/web.yaml").write_text(STEPS)
+    (tmp_path / "site/variables/base.yaml").write_text("files: {'*': [{name: all}]}\n")
+    (tmp_path / "site/variables/all.yaml").write_text("text: !secret changeme\n")
+    word = "hunter2-hunter2"
+    eden("plan", "site", "--root", "root", "-D", f"text={word}", "--out", "saved")
+    (tmp_path / "site/jobs/web.yaml").write_text(STEPS + "# edited\n")
+    for options in ((), ("-o", "json")):
+        told = eden("apply", "saved", *options)
+        assert told.returncode == 5
+        assert word not in told.stderr + told.stdout
+    told = eden("apply", "saved").stderr
+    assert "set the shell variable 'text' to the secret" in told
+    assert again(told).returncode != 0  # the shell refuses: it is not set
+    assert again(told, text=word).returncode == 0
+    assert eden("apply", "saved").returncode == 0
+    assert (tmp_path / "root/note").read_text() == word
+
+
+@pytest.mark.parametrize("source", ["-", "/dev/stdin"])
+def test_variables_that_cannot_be_read_again_are_not_for_saved_plans(eden, tmp_path, source):
+    (tmp_path / "root").mkdir()
+    (tmp_path / "steps.yaml").write_text(STEPS)
+    done = eden(
+        "plan", "steps.yaml", "--root", "root", "-v", source, "--out", "saved", input="text: one"
+    )
+    assert done.returncode == 64
+    assert f"'-v {source}' is not a regular file" in done.stderr
+    assert not (tmp_path / "saved").exists()
 
 
 def test_other_variables_are_no_other_machine(eden, tmp_path):

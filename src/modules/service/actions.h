@@ -7,6 +7,7 @@ extern const ParamSpec ensure_params[];
 bool ensure_check(Call *call, Outcome *outcome, Error *err);
 bool ensure_apply(Call *call, Outcome *outcome, Error *err);
 bool ensure_react(Call *call, Outcome *outcome, Error *err);
+const char *ensure_reaction(const Action *action, const Value *params);
 bool ensure_since(Call *call, int64_t *out_ms, Error *err);
 void ensure_claims(Arena *arena, const Value *params, List *claims);
 

@@ -257,6 +257,18 @@ bool ensure_react(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
+const char *ensure_reaction(const Action *action, const Value *params)
+{
+    Value state = params_get(action->params, params, "state");
+    Value masked = params_get(action->params, params, "masked");
+    Value reload = params_get(action->params, params, "reload");
+    if ((value_is_string(state) && str_eq_c(value_str(state), "stopped")) ||
+        value_is_true(masked)) {
+        return NULL;
+    }
+    return value_is_true(reload) ? "reload" : "restart";
+}
+
 bool ensure_since(Call *call, int64_t *out_ms, Error *err)
 {
     Wanted wanted;

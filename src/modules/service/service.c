@@ -3,8 +3,8 @@
 
 static const Action actions[] = {
     { "ensure", "Ensure that a unit runs or does not, at boot too.", ensure_params, ensure_check,
-      ensure_apply, ensure_react, .claims = ensure_claims, .since = ensure_since, .waits = true,
-      .cost_ms = 500,
+      ensure_apply, ensure_react, .claims = ensure_claims, .reaction = ensure_reaction,
+      .since = ensure_since, .waits = true, .cost_ms = 500,
       .text =
           "What is not given stays as it is. 'restarted' and 'reloaded' are done in every run; to\n"
           "restart a service when something has changed, let it watch that: it restarts, or with\n"

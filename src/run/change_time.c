@@ -1,0 +1,30 @@
+#include "run/change_time.h"
+
+#include "sys/clock.h"
+
+void change_time_note(ChangeTime *time, const Task *task)
+{
+    if (task->applied) {
+        time->applied_us = clock_monotonic_us() - task->duration_us;
+    }
+    if (task->outcome.changed) {
+        time->changed_us = clock_monotonic_us();
+        time->changed_ms = clock_now_ms();
+    }
+}
+
+void change_time_tell(const Graph *graph, const ChangeTime *times, Work work, Call *call)
+{
+    Edges edges = graph_edges(graph, work.step);
+    RequisiteKind kind = work.phase == PHASE_REACT ? REQUISITE_LISTEN : REQUISITE_WATCH;
+    int64_t last_us = 0;
+    for (uint32_t i = 0; i < edges.count; i++) {
+        const ChangeTime *target = &times[edges.items[i].to];
+        if (edges.items[i].kind == kind && target->changed_us > last_us) {
+            last_us = target->changed_us;
+            call->change_ms = target->changed_ms;
+        }
+    }
+    int64_t applied_us = times[work.step].applied_us;
+    call->ran_since = applied_us > 0 && applied_us >= last_us;
+}
