@@ -16,7 +16,7 @@ enum {
 };
 
 static const char *const watch_names[WATCH_COUNT] = {
-    [WATCH_NODE] = "node", [WATCH_TRUST] = TRUST_WATCH
+    [WATCH_NODE] = WATCHED_NODE, [WATCH_TRUST] = TRUST_WATCH
 };
 
 struct Membership {

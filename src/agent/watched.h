@@ -8,6 +8,7 @@
  * watch comes until it has worked. */
 #pragma once
 
+#include "cluster/watched_image.h"
 #include "rpc/session_message.h"
 #include "sys/directory.h"
 #include "sys/loop.h"
@@ -15,7 +16,6 @@
 typedef struct Watched Watched;
 
 enum {
-    WATCHED_MAX = 8 << 20, /* bytes of the file */
     WATCHED_RETRY_MS = 10 * 1000,
 };
 

@@ -66,13 +66,16 @@ static bool load_node(World *world)
     const Invocation *invocation = world->invocation;
     FactWorld machine;
     Error err;
-    const char *root = invocation_text(invocation, "root");
-    if (!node_config_path(invocation->arena, invocation_text(invocation, "config-dir"), root,
+    const char *root = invocation_text(invocation, "root"), *state;
+    if (!node_state_path(invocation->arena, invocation_text(invocation, "state-dir"), root, &state,
+                         &err) ||
+        !node_config_path(invocation->arena, invocation_text(invocation, "config-dir"), root,
                           &world->config, &err) ||
         !fact_world_open(root, &machine, &err)) {
         return tell_error(world, &err);
     }
     NodeOptions options = { .etc = world->config,
+                            .state = state,
                             .name = invocation_text(invocation, "node"),
                             .facts = facts_collect(&machine, invocation->arena, NULL, 0,
                                                    &world->inputs.problems) };
@@ -465,6 +468,11 @@ static const Option options[] = {
       .word = WORD_DIRECTORY,
       .fallback = "/",
       .help = "facts and macros are about what lies below DIR" },
+    { .name = "state-dir",
+      .argument = "DIR",
+      .word = WORD_DIRECTORY,
+      .help = "where the agent keeps what the cluster says of this node; default: var/lib/eden in "
+              "the root" },
     { .name = "config-dir",
       .argument = "DIR",
       .word = WORD_DIRECTORY,

@@ -1,6 +1,7 @@
 #include "run/node.h"
 
 #include "base/suggest.h"
+#include "cluster/own_node.h"
 #include "lang/yaml.h"
 #include "sys/file.h"
 
@@ -14,6 +15,7 @@ typedef struct Loading {
     Problems *problems;
     Map *labels;
     Str name;
+    bool renamed; /* by the machine's administrator: it is known by that name alone */
     bool ok;
 } Loading;
 
@@ -133,6 +135,39 @@ static void take_file(Loading *l, const char *etc)
     take_document(l, document);
 }
 
+/* What the cluster says of this node. Others than root may not read it, and are told so: their plan
+ * may lack what a selector needs. */
+static void take_record(Loading *l, const NodeOptions *options)
+{
+    NodeRecord record;
+    Error err;
+    if (options->state == NULL) {
+        return;
+    }
+    if (!own_node_record(options->state, l->arena, &record, &err)) {
+        if (err.kind == ERROR_DENIED) {
+            Problem *problem = problems_add_as(
+                l->problems, SEVERITY_WARNING, "E0596", NULL, 0, 0,
+                "the labels that the cluster gave this node are unknown: %s", err.text);
+            problem->hint = STR("run the command as root, or repeat them with --label");
+        } else if (err.kind != ERROR_NOT_FOUND) {
+            l->ok = false;
+            Problem *problem = problems_add(l->problems, "E0596", NULL, 0, 0, "%s", err.text);
+            problem->hint = STR("restart the agent: it gets the record of this node again");
+        }
+        return;
+    }
+    if (options->name != NULL && strcmp(options->name, record.name) != 0) {
+        return;
+    }
+    l->name = arena_copy(l->arena, str_from_c(record.name));
+    l->renamed = false;
+    for (uint32_t i = 0; record.labels.kind == VALUE_MAP && i < record.labels.map->len; i++) {
+        const MapEntry *entry = &record.labels.map->entries[i];
+        map_set_str(l->arena, l->labels, value_str(entry->key), entry->value);
+    }
+}
+
 static void take_options(Loading *l, const NodeOptions *options)
 {
     for (uint32_t i = 0; i < options->label_count; i++) {
@@ -150,6 +185,7 @@ static void take_options(Loading *l, const NodeOptions *options)
     }
     if (options->name != NULL) {
         l->name = str_from_c(options->name);
+        l->renamed = true;
     }
 }
 
@@ -187,6 +223,8 @@ bool node_load(Arena *arena, Sources *sources, const NodeOptions *options, Node 
 {
     Loading l = { arena, sources, problems, .labels = map_new(arena, 8), .ok = true };
     take_file(&l, options->etc);
+    l.renamed = l.name.len > 0;
+    take_record(&l, options);
     take_options(&l, options);
     *out = (Node){ .name = l.name, .fqdn = value_get_text(options->facts, "fqdn") };
     if (out->name.len == 0) {
@@ -195,9 +233,8 @@ bool node_load(Arena *arena, Sources *sources, const NodeOptions *options, Node 
     if (out->name.len == 0) {
         out->name = STR("localhost");
     }
-    /* A node that was named otherwise than its machine is known by that name alone. */
-    if (out->fqdn.len == 0 || l.name.len > 0) {
-        out->fqdn = l.name.len > 0 ? l.name : out->name;
+    if (out->fqdn.len == 0 || l.renamed) {
+        out->fqdn = out->name;
     }
     out->labels = l.labels;
     out->server = server_value(arena, out, options->facts);

@@ -1,5 +1,5 @@
-/* Who this node is: its name and labels, from the command line, from node.yaml in the folder of
- * eden's settings, and from its facts; each wins over those behind it. */
+/* Who this node is: its name and labels, from the command line, from the cluster's record of it, from
+ * node.yaml in the folder of eden's settings, and from its facts; each wins over those behind it. */
 #pragma once
 
 #include "base/problems.h"
@@ -8,7 +8,8 @@
 
 typedef struct NodeOptions {
     const char *etc;           /* the node's etc/eden; what is not in there is not missed */
-    const char *name;          /* NULL: from node.yaml or the facts */
+    const char *state;         /* its var/lib/eden, where the agent keeps the record; NULL: none */
+    const char *name;          /* NULL: found out; another than the record's leaves that out */
     const char *const *labels; /* "role=web", as given; later ones win */
     uint32_t label_count;
     Value facts; /* a map; null: none are known */

@@ -60,6 +60,7 @@ static bool load_node(Run *run)
 {
     const RunConfig *config = &run->config;
     NodeOptions options = { .etc = config->etc,
+                            .state = config->state,
                             .name = config->node,
                             .labels = config->labels,
                             .label_count = config->label_count,

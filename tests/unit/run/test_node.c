@@ -1,5 +1,7 @@
 #include "run/node.h"
 
+#include "cluster/node_record.h"
+#include "cluster/watched_image.h"
 #include "run/folder.h"
 
 static Value facts(Folder *folder)
@@ -83,6 +85,49 @@ static void all_that_is_wrong_is_told(void **state)
                "--label:1:1 a label is written NAME=VALUE\n");
 }
 
+static void the_record_of_the_cluster_stands_between_file_and_command_line(void **state)
+{
+    Folder *folder = *state;
+    NodeRecord record = { .name = "node1",
+                          .enrolment = "0123456789abcdef",
+                          .address = "127.0.0.1" };
+    Map *given = map_new(&folder->arena, 2);
+    map_set_str(&folder->arena, given, STR("role"), value_string(STR("web")));
+    map_set_str(&folder->arena, given, STR("zone"), value_string(STR("eu")));
+    record.labels = value_map(given);
+    Buf text = buf_make_in(&folder->arena, BUF_UNLIMITED);
+    node_record_print(&record, &text);
+    WatchedImage image;
+    watched_image_init(&image);
+    watched_image_add(&image, &(WatchedEntry){ .key = STR("k"), .value = buf_str(&text) });
+    Buf file = buf_make_in(&folder->arena, BUF_UNLIMITED);
+    watched_image_print(&image, &file);
+    watched_image_clear(&image);
+    folder_put(folder, "node.yaml", "name: db7\nlabels: {role: db, rack: 7}\n");
+    folder_put(folder, "agent/" WATCHED_NODE_FILE, arena_copy_c(&folder->arena, buf_str(&file)));
+    const char *const labels[] = { "zone=us" };
+    NodeOptions options = { .etc = folder->path,
+                            .state = folder->path,
+                            .labels = labels,
+                            .label_count = 1,
+                            .facts = facts(folder) };
+    Node node;
+    assert_true(load(folder, &options, &node));
+    assert_str(node.name, "db7"); /* without node.json there is no membership */
+    folder_put(folder, "agent/node.json", "{}");
+    assert_true(load(folder, &options, &node));
+    assert_str(node.name, "node1");
+    assert_str(node.fqdn, "web01.example.com");
+    assert_str(folder_json(folder, value_map(node.labels)),
+               "{\"role\":\"web\",\"rack\":\"7\",\"zone\":\"us\"}");
+    options.name = "other";
+    assert_true(load(folder, &options, &node));
+    assert_str(folder_json(folder, value_map(node.labels)),
+               "{\"role\":\"db\",\"rack\":\"7\",\"zone\":\"us\"}");
+    folder_put(folder, "agent/" WATCHED_NODE_FILE, "{}");
+    assert_false(load(folder, &options, &node));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -90,6 +135,7 @@ int main(void)
         FOLDER_TEST(labels_come_from_the_file_and_the_command_line_wins),
         FOLDER_TEST(the_file_may_be_wrapped),
         FOLDER_TEST(all_that_is_wrong_is_told),
+        FOLDER_TEST(the_record_of_the_cluster_stands_between_file_and_command_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

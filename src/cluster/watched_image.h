@@ -1,0 +1,39 @@
+/* What a node was told of the store by one of its session's watches, as its agent keeps it on disk:
+ * keys and values at one revision ("eden.watched/1"). Pure. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+enum {
+    WATCHED_MAX = 8 << 20, /* bytes of the file */
+};
+
+/* In the agent's directory: that of the node's own record. */
+#define WATCHED_NODE      "node"
+#define WATCHED_NODE_FILE "watched-" WATCHED_NODE ".json"
+
+typedef struct WatchedEntry {
+    Str key, value;
+    bool deleted; /* of a change that is gathered */
+} WatchedEntry;
+
+/* In an arena of its own. */
+typedef struct WatchedImage {
+    Arena arena;
+    Str store;
+    int64_t revision;
+    VEC(WatchedEntry) entries;
+} WatchedImage;
+
+void watched_image_init(WatchedImage *image);
+void watched_image_clear(WatchedImage *image); /* as after init */
+DEFINE_AUTO_CLEAR(WatchedImage, watched_image_clear)
+
+WatchedEntry *watched_image_find(const WatchedImage *image, Str key); /* NULL: not there */
+void watched_image_add(WatchedImage *image, const WatchedEntry *entry);
+
+void watched_image_print(const WatchedImage *image, Buf *out);
+/* Into an empty image. Fails with ERROR_INVALID. */
+MUST_CHECK bool watched_image_read(Str text, WatchedImage *out, Error *err);
