@@ -23,6 +23,7 @@ struct Matcher {
     uint32_t count;     /* states */
     uint32_t *fallback; /* per state: the longest proper suffix that is a state */
     uint32_t *match;    /* per state: length of the longest needle that is a suffix */
+    uint32_t *depth;    /* per state: its length */
     uint32_t root[256];
     size_t longest;
 };
@@ -30,7 +31,6 @@ struct Matcher {
 /* What is needed only while building: how each state was reached. */
 typedef struct Origins {
     uint32_t *parent;
-    uint32_t *depth;
     unsigned char *byte;
 } Origins;
 
@@ -58,7 +58,7 @@ static uint32_t state_add(Matcher *matcher, Origins *origins, uint32_t from, uns
 {
     uint32_t state = matcher->count++;
     origins->parent[state] = from;
-    origins->depth[state] = origins->depth[from] + 1;
+    matcher->depth[state] = matcher->depth[from] + 1;
     origins->byte[state] = byte;
     if (from == MATCHER_START) {
         matcher->root[byte] = state;
@@ -83,19 +83,19 @@ static void needle_add(Matcher *matcher, Origins *origins, Str needle)
 }
 
 /* All states, shorter ones first. */
-static uint32_t *states_by_depth(const Matcher *matcher, const Origins *origins, Arena *arena)
+static uint32_t *states_by_depth(const Matcher *matcher, Arena *arena)
 {
     size_t depths = matcher->longest + 2;
     uint32_t *starts = arena_alloc_zero(arena, depths * sizeof *starts);
     for (uint32_t state = 0; state < matcher->count; state++) {
-        starts[origins->depth[state] + 1]++;
+        starts[matcher->depth[state] + 1]++;
     }
     for (size_t depth = 1; depth < depths; depth++) {
         starts[depth] += starts[depth - 1];
     }
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, matcher->count);
     for (uint32_t state = 0; state < matcher->count; state++) {
-        order[starts[origins->depth[state]]++] = state;
+        order[starts[matcher->depth[state]]++] = state;
     }
     return order;
 }
@@ -134,13 +134,13 @@ Matcher *matcher_new(const Str *needles, size_t count)
     matcher->edge_mask = (uint32_t)(slots - 1);
     matcher->fallback = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
     matcher->match = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
+    matcher->depth = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
     matcher->count = 1;
 
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
     Origins origins = {
         .parent = arena_alloc_zero(&scratch, most * sizeof(uint32_t)),
-        .depth = arena_alloc_zero(&scratch, most * sizeof(uint32_t)),
         .byte = arena_alloc_zero(&scratch, most),
     };
     for (size_t i = 0; i < count; i++) {
@@ -148,7 +148,7 @@ Matcher *matcher_new(const Str *needles, size_t count)
             needle_add(matcher, &origins, needles[i]);
         }
     }
-    link_fallbacks(matcher, &origins, states_by_depth(matcher, &origins, &scratch));
+    link_fallbacks(matcher, &origins, states_by_depth(matcher, &scratch));
     return matcher;
 }
 
@@ -179,6 +179,11 @@ const uint32_t *matcher_first(const Matcher *matcher)
 size_t matcher_match(const Matcher *matcher, uint32_t state)
 {
     return matcher->match[state];
+}
+
+size_t matcher_depth(const Matcher *matcher, uint32_t state)
+{
+    return matcher->depth[state];
 }
 
 size_t matcher_longest(const Matcher *matcher)

@@ -2,7 +2,7 @@
  *
  * The caller feeds bytes and keeps the state, so it can look through any number of streams at
  * once, and through bytes that it decodes on the way. A Matcher never changes once made: threads
- * may share it. It takes about 40 bytes of memory per byte of its needles. */
+ * may share it. It takes about 44 bytes of memory per byte of its needles. */
 #pragma once
 
 #include <stddef.h>
@@ -30,5 +30,7 @@ uint32_t matcher_step(const Matcher *matcher, uint32_t state, unsigned char byte
 const uint32_t *matcher_first(const Matcher *matcher);
 /* Length of the longest needle that ends with the last byte fed; 0 when none does. */
 size_t matcher_match(const Matcher *matcher, uint32_t state);
+/* How many of the last bytes fed may begin a needle. */
+size_t matcher_depth(const Matcher *matcher, uint32_t state);
 /* Length of the longest needle of all. */
 size_t matcher_longest(const Matcher *matcher);

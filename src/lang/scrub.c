@@ -13,118 +13,53 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "lang/matcher.h"
-#include "lang/number.h"
 
+/* What the characters of an encoding mean: their value + 1, or one of these. */
 enum {
-    BASE64_END = 0,   /* what is no base64 */
-    BASE64_SKIP = 65, /* what may stand between the characters: line ends, indentation */
+    CODE_END = 0,   /* not of the encoding */
+    CODE_SKIP = 65, /* may stand between the characters: line ends, indentation */
 };
 
 struct Scrubber {
-    Matcher *matcher;
+    Matcher *matcher;          /* of the secrets in lower case */
     bool with_space;           /* a secret has one, which forms write as `+` */
-    unsigned char base64[256]; /* value + 1 of the characters of both alphabets, or the above */
+    bool with_quote;           /* a secret has a single quote */
+    unsigned char fold[256];   /* to lower case */
+    unsigned char base64[256]; /* both alphabets */
+    unsigned char hex[256];
 };
 
-void secret_set_init(SecretSet *set, Arena *arena)
-{
-    *set = (SecretSet){ 0 };
-    str_map_init(&set->texts, arena);
-}
-
-void secret_set_add(SecretSet *set, Str secret)
-{
-    if (secret.len >= SCRUB_SHORTEST && str_map_put(&set->texts, secret, NULL)) {
-        set->bytes += secret.len;
-    }
-}
-
-typedef struct Collection {
-    SecretSet *set;
-    unsigned depth;
-    uint32_t visits;
-} Collection;
-
-static void add_number(SecretSet *set, Value v)
-{
-    char text[NUMBER_TEXT_MAX];
-    size_t len = v.kind == VALUE_INT ? number_format_int(v.integer, text)
-                                     : number_format_repr(v.number, text);
-    secret_set_add(set, arena_copy(set->texts.arena, str_from(text, len)));
-}
-
-static bool collect(Collection *collection, Value v, bool secret);
-
-static bool collect_items(Collection *collection, const List *list, bool secret)
-{
-    for (uint32_t i = 0; i < list->len; i++) {
-        if (!collect(collection, list->items[i], secret)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool collect_entries(Collection *collection, const Map *map, bool secret)
-{
-    for (uint32_t i = 0; i < map->len; i++) {
-        if (!collect(collection, map->entries[i].key, false) ||
-            !collect(collection, map->entries[i].value, secret)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* False when it goes too far. */
-static bool collect(Collection *collection, Value v, bool secret)
-{
-    secret |= value_is_secret(v);
-    bool is_map = v.kind == VALUE_MAP;
-    if (!is_map && !value_is_sequence(v)) {
-        if (secret && v.kind == VALUE_STRING) {
-            secret_set_add(collection->set, value_str(v));
-        } else if (secret && (v.kind == VALUE_INT || v.kind == VALUE_FLOAT)) {
-            add_number(collection->set, v);
-        }
-        return true;
-    }
-    bool frozen = is_map ? v.map->frozen : v.list->frozen;
-    if (!secret && frozen && !value_holds_secret(v)) {
-        return true; /* it knows that there is nothing to find */
-    }
-    uint32_t len = is_map ? v.map->len : v.list->len;
-    if (collection->depth == 0 || collection->visits < len) {
-        return false;
-    }
-    collection->depth--;
-    collection->visits -= len;
-    bool done = is_map ? collect_entries(collection, v.map, secret)
-                       : collect_items(collection, v.list, secret);
-    collection->depth++;
-    return done;
-}
-
-bool secret_set_add_value(SecretSet *set, Value v, Error *err)
-{
-    Collection collection = { set, VALUE_DEPTH_MAX, VALUE_VISITS_MAX };
-    if (!collect(&collection, v, false)) {
-        return error_set(err, ERROR_LIMIT, "too many values to look through for secrets");
-    }
-    return true;
-}
-
-static void fill_base64(unsigned char table[256])
+static void fill_tables(Scrubber *scrubber)
 {
     static const char characters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    memset(table, BASE64_END, 256);
+    unsigned char *base64 = scrubber->base64, *hex = scrubber->hex;
     for (unsigned i = 0; i < 64; i++) {
-        table[(unsigned char)characters[i]] = (unsigned char)(i + 1);
+        base64[(unsigned char)characters[i]] = (unsigned char)(i + 1);
     }
-    table['-'] = table['+'];
-    table['_'] = table['/'];
-    table[' '] = table['\t'] = table['\r'] = table['\n'] = BASE64_SKIP;
+    base64['-'] = base64['+'];
+    base64['_'] = base64['/'];
+    base64[' '] = base64['\t'] = base64['\r'] = base64['\n'] = CODE_SKIP;
+    hex[' '] = hex['\t'] = hex['\r'] = hex['\n'] = hex[':'] = CODE_SKIP;
+    for (unsigned i = 0; i < 256; i++) {
+        int digit = ascii_hex_value((char)i);
+        hex[i] = digit >= 0 ? (unsigned char)(digit + 1) : hex[i];
+        scrubber->fold[i] = (unsigned char)ascii_lower((char)i);
+    }
+}
+
+static bool has(Str text, char c)
+{
+    return text.len > 0 && memchr(text.data, c, text.len) != NULL;
+}
+
+static Str folded(Arena *arena, Str text)
+{
+    char *copy = arena_alloc(arena, text.len + 1);
+    for (size_t i = 0; i < text.len; i++) {
+        copy[i] = ascii_lower(text.data[i]);
+    }
+    return str_from(copy, text.len);
 }
 
 bool scrubber_new(const SecretSet *set, Scrubber **out, Error *err)
@@ -139,10 +74,11 @@ bool scrubber_new(const SecretSet *set, Scrubber **out, Error *err)
     VEC(Str) texts = { 0 };
     uint32_t at = 0;
     for (const StrMapEntry *entry; (entry = str_map_next(&set->texts, &at)) != NULL;) {
-        VEC_PUSH(&scratch, &texts, entry->key);
-        scrubber->with_space |= str_find(entry->key, STR(" "), 0) != STR_NOT_FOUND;
+        VEC_PUSH(&scratch, &texts, folded(&scratch, entry->key));
+        scrubber->with_space |= has(entry->key, ' ');
+        scrubber->with_quote |= has(entry->key, '\'');
     }
-    fill_base64(scrubber->base64);
+    fill_tables(scrubber);
     scrubber->matcher = matcher_new(texts.items, texts.len);
     *out = scrubber;
     return true;
@@ -165,12 +101,14 @@ typedef VEC(Range) Ranges;
 
 /* One application: where the text is and what was found in it. */
 typedef struct Search {
+    const Scrubber *scrubber;
     const Matcher *matcher;
-    const uint32_t *first;       /* matcher_first() */
-    const unsigned char *base64; /* Scrubber's table */
+    const uint32_t *first; /* matcher_first() */
     Str text;
+    bool cut; /* the text may end within a secret */
     Arena arena;
     Ranges found;
+    size_t longest;      /* secret that was found */
     uint32_t pass_start; /* in found: where the present reading of the text began */
 } Search;
 
@@ -211,6 +149,7 @@ static Stream stream_make(Search *search)
 static inline size_t stream_feed(const Search *search, Stream *stream, unsigned char byte,
                                  size_t start)
 {
+    byte = search->scrubber->fold[byte];
     if (stream->state == MATCHER_START && search->first[byte] == MATCHER_START) {
         return 0;
     }
@@ -224,25 +163,54 @@ static size_t stream_start(const Stream *stream, size_t len)
     return stream->starts[(stream->count - len) & stream->mask];
 }
 
+static void stream_end(Search *search, const Stream *stream)
+{
+    size_t depth = matcher_depth(search->matcher, stream->state);
+    if (search->cut && depth >= SCRUB_SHORTEST) {
+        add_range(search, stream_start(stream, depth), search->text.len);
+    }
+}
+
+static void found_secret(Search *search, size_t len, size_t start, size_t end)
+{
+    search->longest = len > search->longest ? len : search->longest;
+    add_range(search, start, end);
+}
+
 static void search_raw(Search *search)
 {
+    const unsigned char *fold = search->scrubber->fold;
     uint32_t state = MATCHER_START;
     for (size_t at = 0; at < search->text.len; at++) {
-        unsigned char byte = (unsigned char)search->text.data[at];
+        unsigned char byte = fold[(unsigned char)search->text.data[at]];
         if (state == MATCHER_START && search->first[byte] == MATCHER_START) {
             continue;
         }
         state = matcher_step(search->matcher, state, byte);
         size_t len = matcher_match(search->matcher, state);
         if (len > 0) {
-            add_range(search, at + 1 - len, at + 1);
+            found_secret(search, len, at + 1 - len, at + 1);
         }
+    }
+    size_t depth = matcher_depth(search->matcher, state);
+    if (search->cut && depth >= SCRUB_SHORTEST) {
+        add_range(search, search->text.len - depth, search->text.len);
     }
 }
 
 /* Undoes one escape: puts what the characters at `*at` stand for into `out`, moves `*at` behind
  * them and returns the number of bytes put. */
 typedef unsigned Unescape(Str text, size_t *at, char out[UTF8_BYTES_MAX]);
+
+/* Whether the text may have been cut within the escape at `at`, which then stood for itself. */
+static bool is_cut_escape(const Search *search, size_t at)
+{
+    enum {
+        ESCAPE_MAX = 12
+    };
+    char c = search->text.data[at];
+    return search->cut && search->text.len - at < ESCAPE_MAX && (c == '\\' || c == '%' || c == '&');
+}
 
 static void search_unescaped(Search *search, Unescape *unescape)
 {
@@ -251,13 +219,17 @@ static void search_unescaped(Search *search, Unescape *unescape)
         char bytes[UTF8_BYTES_MAX];
         size_t start = at;
         unsigned count = unescape(search->text, &at, bytes);
+        if (at == start + 1 && is_cut_escape(search, start)) {
+            break;
+        }
         for (unsigned i = 0; i < count; i++) {
             size_t len = stream_feed(search, &stream, (unsigned char)bytes[i], start);
             if (len > 0) {
-                add_range(search, stream_start(&stream, len), at);
+                found_secret(search, len, stream_start(&stream, len), at);
             }
         }
     }
+    stream_end(search, &stream);
 }
 
 /* Reads `digits` hexadecimal digits at `at`. */
@@ -296,7 +268,36 @@ static unsigned unescape_unicode(Str text, size_t *at, char out[UTF8_BYTES_MAX])
     return (unsigned)utf8_encode(code, out);
 }
 
-/* JSON's escapes, and `\xXX` and `\'` of Python's repr. */
+/* The byte of an escape of one letter; 0: it is none. A punctuation mark stands for itself. */
+static char escaped_letter(char letter)
+{
+    switch (letter) {
+    case 'a': return '\a';
+    case 'b': return '\b';
+    case 'e': return '\033';
+    case 'f': return '\f';
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    case 'v': return '\v';
+    default: return ascii_is_alpha(letter) || ascii_is_digit(letter) ? '\0' : letter;
+    }
+}
+
+static bool read_octal(Str text, size_t at, char *out)
+{
+    unsigned value = 0;
+    for (size_t i = at; i < at + 3; i++) {
+        if (i >= text.len || text.data[i] < '0' || text.data[i] > '7') {
+            return false;
+        }
+        value = value * 8 + (unsigned)(text.data[i] - '0');
+    }
+    *out = (char)value;
+    return value < 256;
+}
+
+/* Escapes of JSON, of Python's repr, of C, and of the shell, which has one for each character. */
 static unsigned unescape_backslash(Str text, size_t *at, char out[UTF8_BYTES_MAX])
 {
     out[0] = text.data[*at];
@@ -304,29 +305,23 @@ static unsigned unescape_backslash(Str text, size_t *at, char out[UTF8_BYTES_MAX
         ++*at;
         return 1;
     }
+    char letter = text.data[*at + 1];
     uint32_t byte;
-    switch (text.data[*at + 1]) {
-    case 'n': out[0] = '\n'; break;
-    case 'r': out[0] = '\r'; break;
-    case 't': out[0] = '\t'; break;
-    case 'b': out[0] = '\b'; break;
-    case 'f': out[0] = '\f'; break;
-    case '"':
-    case '\'':
-    case '/':
-    case '\\': out[0] = text.data[*at + 1]; break;
-    case 'u': return unescape_unicode(text, at, out);
-    case 'x':
-        if (read_hex(text, *at + 2, 2, &byte)) {
-            out[0] = (char)byte;
-            *at += 4;
-            return 1;
-        }
-        ++*at;
-        return 1;
-    default: ++*at; return 1;
+    if (letter == 'u') {
+        return unescape_unicode(text, at, out);
     }
-    *at += 2;
+    if (letter == 'x' && read_hex(text, *at + 2, 2, &byte)) {
+        out[0] = (char)byte;
+        *at += 4;
+        return 1;
+    }
+    if (read_octal(text, *at + 1, &out[0])) {
+        *at += 4;
+        return 1;
+    }
+    char meant = escaped_letter(letter);
+    out[0] = meant != '\0' ? meant : '\\';
+    *at += meant != '\0' ? 2 : 1;
     return 1;
 }
 
@@ -341,6 +336,85 @@ static unsigned unescape_percent(Str text, size_t *at, char out[UTF8_BYTES_MAX])
         ++*at;
     }
     return 1;
+}
+
+/* A quote inside of quotes: '\'' and '"'"' of the shell, '' of YAML and SQL. */
+static unsigned unescape_quote(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+{
+    static const Str spellings[] = { STR("'\\''"), STR("'\"'\"'"), STR("''") };
+    Str rest = str_from_offset(text, *at);
+    out[0] = rest.data[0];
+    for (size_t i = 0; out[0] == '\'' && i < COUNT_OF(spellings); i++) {
+        if (str_starts(rest, spellings[i])) {
+            *at += spellings[i].len;
+            return 1;
+        }
+    }
+    ++*at;
+    return 1;
+}
+
+/* &#39; or &#x27;, with `at` behind the `#`. */
+static bool read_reference(Str text, size_t at, uint32_t *code, size_t *behind)
+{
+    bool hex = at < text.len && (text.data[at] == 'x' || text.data[at] == 'X');
+    size_t start = at += hex;
+    *code = 0;
+    for (; at < text.len && at - start < 7; at++) {
+        int digit = ascii_hex_value(text.data[at]);
+        if (digit < 0 || (!hex && digit > 9)) {
+            break;
+        }
+        *code = *code * (hex ? 16 : 10) + (uint32_t)digit;
+    }
+    *behind = at + 1;
+    return at > start && at < text.len && text.data[at] == ';' && *code <= 0x10ffff;
+}
+
+static unsigned unescape_entity(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+{
+    static const struct {
+        Str name;
+        char c;
+    } named[] = { { STR("&amp;"), '&' },
+                  { STR("&lt;"), '<' },
+                  { STR("&gt;"), '>' },
+                  { STR("&quot;"), '"' },
+                  { STR("&apos;"), '\'' } };
+    Str rest = str_from_offset(text, *at);
+    uint32_t code;
+    size_t behind;
+    out[0] = rest.data[0];
+    if (out[0] != '&') {
+        ++*at;
+        return 1;
+    }
+    if (str_starts(rest, STR("&#")) && read_reference(text, *at + 2, &code, &behind)) {
+        *at = behind;
+        return (unsigned)utf8_encode(code, out);
+    }
+    for (size_t i = 0; i < COUNT_OF(named); i++) {
+        if (str_starts(rest, named[i].name)) {
+            out[0] = named[i].c;
+            *at += named[i].name.len;
+            return 1;
+        }
+    }
+    ++*at;
+    return 1;
+}
+
+/* Line ends, and the indentation behind them, are passed over. */
+static unsigned unescape_break(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+{
+    out[0] = text.data[(*at)++];
+    if (out[0] != '\n' && out[0] != '\r') {
+        return 1;
+    }
+    while (*at < text.len && (text.data[*at] == ' ' || text.data[*at] == '\t')) {
+        ++*at;
+    }
+    return 0;
 }
 
 static unsigned unescape_form(Str text, size_t *at, char out[UTF8_BYTES_MAX])
@@ -359,7 +433,7 @@ static inline unsigned base64_next(const unsigned char table[256], Str text, siz
 {
     unsigned char c = (unsigned char)text.data[(*at)++];
     unsigned value = table[c];
-    if (value != BASE64_END) {
+    if (value != CODE_END) {
         return value;
     }
     char next = *at < text.len ? text.data[*at] : '\0';
@@ -370,9 +444,9 @@ static inline unsigned base64_next(const unsigned char table[256], Str text, siz
     }
     if (c == '\\' && (next == '/' || next == 'n' || next == 'r')) {
         ++*at;
-        return next == '/' ? table['/'] : BASE64_SKIP;
+        return next == '/' ? table['/'] : CODE_SKIP;
     }
-    return BASE64_END;
+    return CODE_END;
 }
 
 /* `end` moved behind the padding that follows there. */
@@ -401,6 +475,13 @@ static unsigned char base64_byte(unsigned first, unsigned second, unsigned posit
     }
 }
 
+static void reset_streams(Stream *streams, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        streams[i].state = MATCHER_START;
+    }
+}
+
 static void search_base64(Search *search)
 {
     Stream streams[4];
@@ -412,13 +493,13 @@ static void search_base64(Search *search)
     size_t before_start = 0;
     for (size_t at = 0; at < search->text.len;) {
         size_t start = at;
-        unsigned value = base64_next(search->base64, search->text, &at);
-        if (value == BASE64_SKIP) {
+        unsigned value = base64_next(search->scrubber->base64, search->text, &at);
+        if (value == CODE_SKIP) {
             continue;
         }
-        if (value == BASE64_END) {
-            for (size_t i = 0; count > 0 && i < COUNT_OF(streams); i++) {
-                streams[i].state = MATCHER_START;
+        if (value == CODE_END) {
+            if (count > 0) {
+                reset_streams(streams, COUNT_OF(streams));
             }
             count = 0;
             continue;
@@ -431,13 +512,51 @@ static void search_base64(Search *search)
             size_t len = stream_feed(search, &streams[i], base64_byte(before, value - 1, position),
                                      before_start);
             if (len > 0) {
-                add_range(search, stream_start(&streams[i], len), behind_padding(search->text, at));
+                found_secret(search, len, stream_start(&streams[i], len),
+                             behind_padding(search->text, at));
             }
         }
         before = value - 1;
         before_start = start;
         count++;
     }
+    for (size_t i = 0; i < COUNT_OF(streams); i++) {
+        stream_end(search, &streams[i]);
+    }
+}
+
+/* Where pairs of digits begin is not known either. */
+static void search_hex(Search *search)
+{
+    Stream streams[2] = { stream_make(search), stream_make(search) };
+    unsigned count = 0, before = 0;
+    size_t before_start = 0;
+    for (size_t at = 0; at < search->text.len; at++) {
+        unsigned value = search->scrubber->hex[(unsigned char)search->text.data[at]];
+        if (value == CODE_SKIP) {
+            continue;
+        }
+        if (value == CODE_END) {
+            if (count > 0) {
+                reset_streams(streams, COUNT_OF(streams));
+            }
+            count = 0;
+            continue;
+        }
+        if (count > 0) {
+            Stream *stream = &streams[count & 1];
+            size_t len = stream_feed(search, stream, (unsigned char)(before << 4 | (value - 1)),
+                                     before_start);
+            if (len > 0) {
+                found_secret(search, len, stream_start(stream, len), at + 1);
+            }
+        }
+        before = value - 1;
+        before_start = at;
+        count++;
+    }
+    stream_end(search, &streams[0]);
+    stream_end(search, &streams[1]);
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -467,71 +586,62 @@ static void put_scrubbed(Search *search, Buf *out)
     buf_put(out, str_from_offset(search->text, done));
 }
 
-static bool has(Str text, char c)
+static Search search_all(const Scrubber *scrubber, Str text, bool cut)
 {
-    return memchr(text.data, c, text.len) != NULL;
-}
-
-void scrubber_apply(const Scrubber *scrubber, Str text, Buf *out)
-{
-    if (text.len < SCRUB_SHORTEST || matcher_longest(scrubber->matcher) == 0) {
-        buf_put(out, text);
-        return;
-    }
-    Search search = { .matcher = scrubber->matcher,
+    Search search = { .scrubber = scrubber,
+                      .matcher = scrubber->matcher,
                       .first = matcher_first(scrubber->matcher),
-                      .base64 = scrubber->base64,
-                      .text = text };
+                      .text = text,
+                      .cut = cut };
+    const struct {
+        bool needed;
+        Unescape *unescape;
+    } spellings[] = {
+        { has(text, '\n') || has(text, '\r'), unescape_break },
+        { has(text, '\\'), unescape_backslash },
+        { has(text, '%'), unescape_percent },
+        { scrubber->with_space && has(text, '+'), unescape_form },
+        { has(text, '&'), unescape_entity },
+        { scrubber->with_quote && has(text, '\''), unescape_quote },
+    };
     arena_init(&search.arena, ARENA_UNLIMITED);
+    if (text.len < SCRUB_SHORTEST || matcher_longest(scrubber->matcher) == 0) {
+        return search;
+    }
     search_raw(&search);
     search.pass_start = search.found.len;
     search_base64(&search);
     search.pass_start = search.found.len;
-    if (has(text, '\\')) {
-        search_unescaped(&search, unescape_backslash);
+    search_hex(&search);
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
         search.pass_start = search.found.len;
+        if (spellings[i].needed) {
+            search_unescaped(&search, spellings[i].unescape);
+        }
     }
-    if (has(text, '%')) {
-        search_unescaped(&search, unescape_percent);
-        search.pass_start = search.found.len;
-    }
-    if (scrubber->with_space && has(text, '+')) {
-        search_unescaped(&search, unescape_form);
-    }
+    return search;
+}
+
+static void apply(const Scrubber *scrubber, Str text, bool cut, Buf *out)
+{
+    Search search = search_all(scrubber, text, cut);
     put_scrubbed(&search, out);
     arena_clear(&search.arena);
 }
 
-/* --- Values ---------------------------------------------------------------------------------- */
-
-enum {
-    HIDE_DEPTH = 128 /* what lies deeper is hidden unseen */
-};
-
-static Value hide(Arena *arena, Value v, unsigned depth)
+void scrubber_apply(const Scrubber *scrubber, Str text, Buf *out)
 {
-    if (value_is_secret(v) || depth > HIDE_DEPTH) {
-        return value_string(STR("(secret)"));
-    }
-    if (value_is_sequence(v) && value_holds_secret(v)) {
-        List *list = list_new(arena, v.list->len);
-        for (uint32_t i = 0; i < v.list->len; i++) {
-            list_push(arena, list, hide(arena, v.list->items[i], depth + 1));
-        }
-        return value_list(list);
-    }
-    if (v.kind == VALUE_MAP && value_holds_secret(v)) {
-        Map *map = map_new(arena, v.map->len);
-        for (uint32_t i = 0; i < v.map->len; i++) {
-            map_set(arena, map, hide(arena, v.map->entries[i].key, depth + 1),
-                    hide(arena, v.map->entries[i].value, depth + 1));
-        }
-        return value_map(map);
-    }
-    return v;
+    apply(scrubber, text, false, out);
 }
 
-Value secrets_hide(Arena *arena, Value v)
+void scrubber_apply_cut(const Scrubber *scrubber, Str text, Buf *out)
 {
-    return value_holds_secret(v) ? hide(arena, v, 0) : v;
+    apply(scrubber, text, true, out);
+}
+
+size_t scrubber_find(const Scrubber *scrubber, Str text)
+{
+    Search search = search_all(scrubber, text, false);
+    arena_clear(&search.arena);
+    return search.longest;
 }

@@ -1,4 +1,5 @@
-/* Takes secrets out of text that somebody else made: the output of a command, a log, a diff.
+/* Removes secrets from text that programs, files and messages are made of: the output of a command,
+ * a log, a diff.
  *
  *     SecretSet secrets;
  *     secret_set_init(&secrets, arena);
@@ -6,15 +7,21 @@
  *     if (!scrubber_new(&secrets, &scrubber, err)) ...
  *     scrubber_apply(scrubber, output, &clean);
  *
- * A secret is found as it is and in the spellings that programs give it on the way:
+ * A secret is found as it is, in upper and lower case (of ASCII), and in the spellings that programs
+ * give it on the way:
  *   - base64, standard and URL-safe, alone or anywhere inside longer encoded data, also when
  *     broken into lines;
- *   - with percent escapes of any of its bytes, hexadecimal digits in either case, and `+` for a
- *     space;
- *   - with backslash escapes as in JSON and in Python's repr, again any of its characters.
+ *   - hexadecimal digits, also in groups set apart by blanks or colons;
+ *   - with percent escapes of any of its bytes, and `+` for a space;
+ *   - with backslash escapes as in JSON, in Python's repr, in C and in the shell, again any of its
+ *     characters;
+ *   - with entities of HTML and XML;
+ *   - quoted for the shell, for YAML and for SQL, where a quote inside is written as `'\''`, `'"'"'`
+ *     or `''`;
+ *   - broken into lines, indented or not.
  * Each is replaced by SCRUB_MARK; secrets that touch or overlap become one mark.
  *
- * Text shorter than SCRUB_SHORTEST is no secret here: it would be found everywhere. Time grows
+ * Text shorter than SCRUB_SHORTEST is not looked for: it would be found everywhere. Time grows
  * with the length of the text, whatever the secrets are; memory with the secrets, and with the
  * number of places where one is found. */
 #pragma once
@@ -41,10 +48,18 @@ typedef struct SecretSet {
 void secret_set_init(SecretSet *set, Arena *arena);
 /* Short ones are ignored. */
 void secret_set_add(SecretSet *set, Str secret);
-/* Adds every secret string and number in `v`, at any depth: what is marked itself or lies in a
- * marked container. Keys count only when marked themselves. Fails with ERROR_LIMIT when there is
- * too much to look through. */
+/* The same, and without the blanks around it, and each of its lines: programs print them one by
+ * one, and indent them. */
+void secret_set_add_lines(SecretSet *set, Str secret);
+/* Adds, with its lines, every secret string and number in `v`, at any depth: what is marked itself
+ * or lies in a marked container. Keys count only when marked themselves. Fails with ERROR_LIMIT
+ * when there is too much to look through. */
 MUST_CHECK bool secret_set_add_value(SecretSet *set, Value v, Error *err);
+
+/* The same walk for a caller that keeps them elsewhere. Texts are the value's, those of numbers in
+ * `arena`. */
+typedef void SecretFound(void *context, Str secret);
+MUST_CHECK bool secrets_find(Value v, Arena *arena, SecretFound *found, void *context, Error *err);
 
 /* A copy in which "(secret)" stands for every value that is marked; what holds none is shared. */
 Value secrets_hide(Arena *arena, Value v);
@@ -59,3 +74,8 @@ DEFINE_AUTO(Scrubber, scrubber_free)
 
 /* Appends `text` to `out` without the secrets. */
 void scrubber_apply(const Scrubber *scrubber, Str text, Buf *out);
+/* The same for a text that was cut somewhere: the first part of a secret at its end goes too, when it
+ * has SCRUB_SHORTEST bytes or more. */
+void scrubber_apply_cut(const Scrubber *scrubber, Str text, Buf *out);
+/* Length of the longest secret in `text`; 0: none. */
+size_t scrubber_find(const Scrubber *scrubber, Str text);

@@ -21,7 +21,7 @@ typedef struct Compiler {
     Problems *problems;
 } Compiler;
 
-static bool has_template(Str text)
+bool dynamic_has_template(Str text)
 {
     const char *at = text.data;
     const char *end = text.data + text.len;
@@ -132,7 +132,7 @@ static bool compile_value(Compiler *c, Value value, Dynamic *out)
 {
     *out = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value };
     if (value_is_string(value)) {
-        return !has_template(value_str(value)) || compile_string(c, value, out);
+        return !dynamic_has_template(value_str(value)) || compile_string(c, value, out);
     }
     if (value.kind == VALUE_MAP || value_is_sequence(value)) {
         return compile_children(c, value, out);

@@ -31,6 +31,8 @@ struct Dynamic {
  * and uses of `steps` are remembered. Whoever makes the Templates adds loader, globals, clock. */
 TemplateSettings dynamic_template_settings(void);
 
+/* Whether a string is more than text. */
+bool dynamic_has_template(Str text);
 /* Compiles what is in `value`. Faults become problems at their place in the document; what has one
  * is a constant then, so that callers can go on looking for problems. */
 bool dynamic_compile(Arena *arena, Templates *templates, const Sources *sources, Value value,

@@ -42,10 +42,11 @@ static Str keep_output(const ExecutorWorld *world, Arena *arena, Str text, Str *
                        StepReport *report)
 {
     Str kept = arena_copy(arena, str_slice(text, 0, OUTPUT_KEPT));
-    *shown = executor_scrub(world, arena, kept);
-    if (!str_eq(*shown, kept)) {
+    Str clean = executor_scrub(world, arena, text); /* before the cut, which may be in a secret */
+    if (!str_eq(clean, text)) {
         report->secret_out = true;
     }
+    *shown = str_slice(clean, 0, OUTPUT_KEPT);
     return kept;
 }
 

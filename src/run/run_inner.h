@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/str_map.h"
-#include "lang/scrub.h"
 #include "model/debts.h"
 #include "model/step_index.h"
 #include "modules/extension.h"
@@ -10,6 +9,7 @@
 #include "run/resume.h"
 #include "run/run.h"
 #include "run/scope.h"
+#include "run/secrets.h"
 #include "sys/host.h"
 
 struct Run {
@@ -22,6 +22,7 @@ struct Run {
     Templates *templates;
     TemplateLimits limits;
     Renders renders;
+    Secrets *secrets;
     Site *site;
     Value facts;
     Node node;
@@ -44,10 +45,6 @@ struct Run {
     Executor *executor;
     uint32_t asking; /* the step whose parameters or conditions are evaluated */
     LastApplied last;
-    SecretSet secrets;
-    Scrubber *scrubber;
-    uint32_t secrets_known; /* how many the scrubber was made of */
-    bool too_secret;        /* there are more than a scrubber can look for: nothing is shown */
     RunReport report;
     Resume resume;      /* what runs before a restart of the machine left */
     const Leave *leave; /* how the machine goes down now; NULL: it stays up */
@@ -59,16 +56,12 @@ struct Run {
 /* The parameters of a step, in the order of its row: evaluated, converted, and files, templates and
  * published files of the site put in their places. */
 DynamicOutcome run_params(Run *run, const Step *step, Arena *arena, Value *out, Problems *problems);
-/* Secrets in the value are hidden in whatever is told from now on. */
-void run_learn_secrets(Run *run, Value value);
 /* The report of a step that has ended, NULL before. For results as variables. */
 const StepReport *run_result_of(const Run *run, uint32_t step);
 /* Whether a step manages `path` or something below it. */
 bool run_is_claimed(const Run *run, Str path);
 /* Whether the run has no step of this id. */
 bool run_lacks_step(Run *run, Str id);
-/* The text without secrets that the run has met so far; a copy in `arena`. */
-Str run_scrub(Run *run, Str text, Arena *arena);
 /* run_record.c: what templates in the parameters came to, as a JSON object in the run's arena;
  * empty when there are none. */
 Str run_record_values(Run *run, const Step *step, const Value *params);

@@ -27,6 +27,11 @@ static bool load_facts(Run *run)
     return true;
 }
 
+static void found_secret(void *context, Value secret, bool computed)
+{
+    (computed ? secrets_add_computed : secrets_add)(context, secret);
+}
+
 static bool load_site(Run *run)
 {
     Error err;
@@ -39,6 +44,7 @@ static bool load_site(Run *run)
     TemplateSettings settings = dynamic_template_settings();
     settings.load = site_files_load_template;
     settings.load_context = run->files;
+    settings.secrets = (SecretSink){ found_secret, run->secrets };
     settings.now = clock_now_seconds();
     settings.seed = random_seed();
     run->templates = templates_new(&settings);
@@ -310,8 +316,9 @@ static void scrub_problems(Run *run, uint32_t from)
 {
     for (uint32_t i = from; i < run->problems->count; i++) {
         Problem *problem = &run->problems->items[i];
-        problem->message = run_scrub(run, problem->message, run->arena);
-        problem->hint = run_scrub(run, problem->hint, run->arena);
+        problem->message = secrets_scrub(run->secrets, problem->message, run->arena);
+        problem->hint = secrets_scrub(run->secrets, problem->hint, run->arena);
+        problem->excerpt = secrets_scrub(run->secrets, problem->excerpt, run->arena);
     }
 }
 
@@ -361,7 +368,7 @@ bool run_load(Arena *arena, const RunConfig *config, Sources *sources, Problems 
     run->arena = arena;
     run->sources = sources;
     run->problems = problems;
-    secret_set_init(&run->secrets, arena);
+    run->secrets = secrets_new();
     *out = run;
     if (!load_host(run) || !load_facts(run) || !load_site(run) || !load_node(run)) {
         return false;
@@ -378,7 +385,7 @@ void run_free(Run *run)
         return;
     }
     executor_free(run->executor);
-    scrubber_free(run->scrubber);
+    secrets_free(run->secrets);
     renders_clear(&run->renders);
     templates_free(run->templates);
     extensions_close(&run->extensions);

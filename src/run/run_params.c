@@ -147,19 +147,10 @@ static DynamicOutcome resolve(const Evaluation *evaluation, Value *params, uint3
     }
 }
 
-void run_learn_secrets(Run *run, Value value)
-{
-    Error err;
-    if (value_holds_secret(value) &&
-        !secret_set_add_value(&run->secrets, value_copy(run->arena, value), &err)) {
-        run->too_secret = true;
-    }
-}
-
 static void learn_secrets(Run *run, const Value *values, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        run_learn_secrets(run, values[i]);
+        secrets_add_computed(run->secrets, values[i]);
     }
 }
 

@@ -191,40 +191,14 @@ static void world_ended(void *context, Work work, const Value *params)
     pay_debts(world->books, step, work, report);
 }
 
-/* Made anew when a step brought a secret that was not known. */
-static void update_scrubber(Run *run)
-{
-    if (run->secrets.texts.count != run->secrets_known) {
-        Error err;
-        scrubber_free(run->scrubber);
-        run->scrubber = NULL;
-        run->secrets_known = run->secrets.texts.count;
-        run->too_secret = run->too_secret || !scrubber_new(&run->secrets, &run->scrubber, &err);
-    }
-}
-
 static void world_learn(void *context, Value value)
 {
-    run_learn_secrets(((World *)context)->run, value);
-}
-
-Str run_scrub(Run *run, Str text, Arena *arena)
-{
-    update_scrubber(run);
-    if (run->too_secret) {
-        return STR("(not shown: there are too many secrets to look for)");
-    }
-    if (run->scrubber == NULL) {
-        return arena_copy(arena, text);
-    }
-    Buf clean = buf_make_in(arena, BUF_UNLIMITED);
-    scrubber_apply(run->scrubber, text, &clean);
-    return buf_str(&clean);
+    secrets_add(((World *)context)->run->secrets, value);
 }
 
 static Str world_scrub(void *context, Str text, Arena *arena)
 {
-    return run_scrub(((World *)context)->run, text, arena);
+    return secrets_scrub(((World *)context)->run->secrets, text, arena);
 }
 
 /* --- Debts ----------------------------------------------------------------------------------- */

@@ -68,8 +68,7 @@ static void put_true(Buf *out, const char *key, bool is)
  * half a secret would not be found. */
 static Str shown(Run *run, Str text, size_t max)
 {
-    bool plain = run->secrets.texts.count == 0 && !run->too_secret;
-    return str_slice(plain ? text : run_scrub(run, text, run->arena), 0, max);
+    return str_slice(secrets_scrub(run->secrets, text, run->arena), 0, max);
 }
 
 /* --- Places ---------------------------------------------------------------------------------- */

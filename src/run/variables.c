@@ -124,6 +124,7 @@ static void var_end(Variables *v, Var *var, bool ok, Value value)
     v->asked = var->asker;
     if (ok) {
         value_freeze(value);
+        templates_found_secret(v->load.templates, value, !value_is_secret(var->value));
         var->value = value;
         var->state = VAR_PLAIN;
     } else if (var->state == VAR_ASKED) {
@@ -350,15 +351,46 @@ static bool *data_sources(const Variables *v)
     return data;
 }
 
+/* A text with templates in it is a secret only once it is rendered. */
+static void tell_secrets(const Compiling *c, Value v, bool secret)
+{
+    secret |= value_is_secret(v);
+    if (v.kind == VALUE_MAP) {
+        for (uint32_t i = 0; i < v.map->len; i++) {
+            tell_secrets(c, v.map->entries[i].value, secret);
+        }
+    } else if (value_is_sequence(v)) {
+        for (uint32_t i = 0; i < v.list->len; i++) {
+            tell_secrets(c, v.list->items[i], secret);
+        }
+    } else if (secret &&
+               (is_data(c, v) || !value_is_string(v) || !dynamic_has_template(value_str(v)))) {
+        templates_found_secret(c->variables->load.templates, value_with_secret(v), false);
+    }
+}
+
+/* Of all layers: also what another one wins over may turn up in a message or in an old file. */
+static void tell_layers(const Compiling *c)
+{
+    const VariableLayers *layers = &c->variables->layers;
+    for (uint32_t i = 0; i < layers->len; i++) {
+        if (value_holds_secret(layers->items[i].document)) {
+            tell_secrets(c, layers->items[i].document, false);
+        }
+    }
+}
+
 bool variables_load(const VariablesLoad *load, Variables **out)
 {
     Variables *v = ARENA_NEW(load->arena, Variables);
     v->load = *load;
     v->scope = value_map(map_new(load->arena, 0));
     bool ok = variables_read_layers(load, &v->layers);
+    variables_share_marks(load->arena, &v->layers);
     Value merged = variables_merge(load->arena, load->sources, &v->layers);
     value_freeze(merged);
     Compiling c = { .variables = v, .data = data_sources(v), .ok = true };
+    tell_layers(&c);
     v->all = compile_map(&c, merged, NULL);
     *out = v;
     return ok && c.ok;

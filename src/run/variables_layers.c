@@ -302,6 +302,86 @@ bool variables_read_layers(const VariablesLoad *load, VariableLayers *out)
     return ok;
 }
 
+/* --- Marks ---------------------------------------------------------------------------------- */
+
+/* A mark belongs to the name of a variable: once a layer has it, the values of all layers have.
+ *
+ * Marks are a value shaped like the variables: true for what is marked, with all below it; a map
+ * with what is marked below; null where nothing is. All items of a list share one entry, under
+ * null, because lists of two layers replace each other. */
+
+static Value marks_join(Arena *arena, Value marks, Value v)
+{
+    if (value_is_secret(v) || marks.kind == VALUE_BOOL) {
+        return value_bool(true);
+    }
+    if (!value_holds_secret(v)) {
+        return marks;
+    }
+    Map *below = marks.kind == VALUE_MAP ? marks.map : map_new(arena, 4);
+    bool is_map = v.kind == VALUE_MAP;
+    uint32_t count = is_map ? v.map->len : v.list->len;
+    for (uint32_t i = 0; i < count; i++) {
+        Value key = is_map ? v.map->entries[i].key : value_null();
+        const MapEntry *known = map_find(below, key);
+        Value joined = marks_join(arena, known == NULL ? value_null() : known->value,
+                                  is_map ? v.map->entries[i].value : v.list->items[i]);
+        if (joined.kind != VALUE_NULL) {
+            map_set(arena, below, key, joined);
+        }
+    }
+    return value_map(below);
+}
+
+static Value marks_apply(Arena *arena, Value marks, Value v);
+
+static Value marks_below(Arena *arena, const Map *marks, Value key, Value v)
+{
+    const MapEntry *mark = map_find(marks, key);
+    return mark == NULL ? v : marks_apply(arena, mark->value, v);
+}
+
+/* A value of another shape than the one that was marked counts as marked: it may be a template that
+ * becomes the same. */
+static Value marks_apply(Arena *arena, Value marks, Value v)
+{
+    if (marks.kind == VALUE_BOOL) {
+        return value_with_secret(v);
+    }
+    bool of_list = map_find(marks.map, value_null()) != NULL;
+    if (v.kind == VALUE_MAP && !of_list) {
+        Map *map = map_new(arena, v.map->len);
+        for (uint32_t i = 0; i < v.map->len; i++) {
+            const MapEntry *entry = &v.map->entries[i];
+            map_append(arena, map, entry->key,
+                       marks_below(arena, marks.map, entry->key, entry->value));
+        }
+        v.map = map;
+        return v;
+    }
+    if (value_is_sequence(v) && of_list) {
+        List *list = list_new(arena, v.list->len);
+        for (uint32_t i = 0; i < v.list->len; i++) {
+            list_push(arena, list, marks_below(arena, marks.map, value_null(), v.list->items[i]));
+        }
+        v.list = list;
+        return v;
+    }
+    return v.kind == VALUE_NULL || v.kind == VALUE_BOOL ? v : value_with_secret(v);
+}
+
+void variables_share_marks(Arena *arena, VariableLayers *layers)
+{
+    Value marks = value_null();
+    for (uint32_t i = 0; i < layers->len; i++) {
+        marks = marks_join(arena, marks, layers->items[i].document);
+    }
+    for (uint32_t i = 0; marks.kind != VALUE_NULL && i < layers->len; i++) {
+        Value *document = &layers->items[i].document;
+        *document = marks_apply(arena, marks, *document);
+    }
+}
+
 /* --- Merging -------------------------------------------------------------------------------- */
 
 bool variable_is_blank(const Sources *sources, Value value)

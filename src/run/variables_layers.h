@@ -8,6 +8,8 @@ typedef VEC(VariableLayer) VariableLayers;
 
 /* All layers in order, the weakest first. */
 MUST_CHECK bool variables_read_layers(const VariablesLoad *load, VariableLayers *out);
+/* Marks as secret in every layer what any of them marks. */
+void variables_share_marks(Arena *arena, VariableLayers *layers);
 /* One map of all. What came from which layer can be told from its source. */
 Value variables_merge(Arena *arena, const Sources *sources, const VariableLayers *layers);
 

@@ -114,3 +114,30 @@ def test_a_saved_plan_is_for_its_owner_and_notices_secrets_that_move(eden, tmp_p
     variables.write_text(variables.read_text().replace(SECRET[::-1], SECRET))
     assert eden("apply", plan).returncode == 0
     assert target.read_text() == SECRET
+
+
+@pytest.mark.parametrize("mark, given", [
+    ("pw: !secret first-layer", ["-D", f"pw={SECRET}"]),
+    ("pw: !secret first-layer", ["-D", f'pw:="{SECRET}"']),
+    ("pw: !secret first-layer", ["-v", "more.yaml"]),
+    ("pw: !secret {}", ["-v", "more.yaml"]),
+])
+def test_a_layer_that_overrides_a_secret_keeps_its_mark(eden, tmp_path, mark, given):
+    args = site(tmp_path, {"name": "f", "file.managed": [
+        {"name": "/f"}, {"content": "x {{ vars.pw }} y"}]})  # fmt: skip
+    (tmp_path / "vars.yaml").write_text(mark + "\n")
+    (tmp_path / "more.yaml").write_text(f"pw: {SECRET}\n")
+    for command in ("plan", "apply"):
+        done = eden(command, *args, *given)
+        assert done.returncode == 0, done.stderr
+        assert "changed (secret)" in done.stdout
+        check_nothing_tells(done, tmp_path)
+    target = tmp_path / "root" / "f"
+    assert target.read_text() == f"x {SECRET} y"
+    assert target.stat().st_mode & 0o777 == 0o600
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "base.yaml").write_text("jobs: {}\n")
+    for verb in (["list"], ["get", "pw"], ["why", "pw"]):
+        done = eden("vars", *verb, ".", *args[1:3], *given)
+        assert done.returncode == 0, done.stderr
+        check_nothing_tells(done, tmp_path)

@@ -14,6 +14,7 @@ static void taint(Render *r, Value *result, const Value *operands, uint32_t coun
     for (uint32_t i = 0; i < count; i++) {
         if (value_is_secret(operands[i]) || (!container && op_holds_secret(r, operands[i]))) {
             result->flags |= VALUE_SECRET;
+            render_found_secret(r, *result);
             return;
         }
     }

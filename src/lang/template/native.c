@@ -208,6 +208,7 @@ static bool call_with_secrets(Render *r, const Native *native, const Args *bound
     }
     if (secret) {
         *out = value_with_secret(*out);
+        render_found_secret(r, *out);
     }
     return true;
 }

@@ -467,5 +467,6 @@ bool op_slice(Render *r, Value owner, Value start, Value stop, Value step, Value
         return render_raise(r, FAULT_TYPE, "'%s' object is not subscriptable", op_type_name(owner));
     }
     inherit_secret(owner, out);
+    render_found_secret(r, *out);
     return true;
 }

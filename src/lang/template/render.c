@@ -35,6 +35,7 @@ void render_note_given(Render *r, Value v)
         r->given = list_new(r->arena, 4);
     }
     list_push(r->arena, r->given, v);
+    templates_found_secret(r->templates, v, true);
 }
 
 bool render_out_of_budget(Render *r)

@@ -59,6 +59,17 @@ PRINTF_LIKE(2, 3) bool render_hint(Render *r, const char *format, ...);
  * secrets in it are known. */
 void render_note_given(Render *r, Value v);
 
+/* Tells the sink of the settings what was computed from secrets, if it is marked. */
+void render_computed_secret(Render *r, Value v);
+static inline void render_found_secret(Render *r, Value v)
+{
+    if (UNLIKELY(r->secrets) && r->settings->secrets.found != NULL) {
+        render_computed_secret(r, v);
+    }
+}
+/* The same for the byte ranges of the rendered text. */
+void render_found_ranges(Render *r);
+
 static inline void render_note_lazy(Render *r)
 {
     r->lazies = true;

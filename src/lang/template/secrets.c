@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "lang/scrub.h"
 #include "lang/template/ops.h"
 
 static void range_add(Rendered *rendered, SecretRange range)
@@ -31,6 +32,33 @@ void render_mark_secret(Render *r, const Buf *out, size_t start)
         return;
     }
     range_add(rendered, (SecretRange){ start, out->len });
+}
+
+void render_computed_secret(Render *r, Value v)
+{
+    if (value_holds_secret(v)) {
+        templates_found_secret(r->templates, v, true);
+    }
+}
+
+/* Secrets that were printed in pieces, too short for anybody to look for each: together with the
+ * little that stands between them. */
+void render_found_ranges(Render *r)
+{
+    enum {
+        BETWEEN_MAX = 2 /* bytes */
+    };
+    const Rendered *rendered = r->rendered;
+    for (uint32_t i = 0; i < rendered->secret_count && r->settings->secrets.found != NULL; i++) {
+        SecretRange range = rendered->secrets[i];
+        bool is_short = range.end - range.start < SCRUB_SHORTEST;
+        while (is_short && i + 1 < rendered->secret_count &&
+               rendered->secrets[i + 1].start - range.end <= BETWEEN_MAX) {
+            range.end = rendered->secrets[++i].end;
+        }
+        Str text = str_slice(buf_str(&rendered->text), range.start, range.end);
+        templates_found_secret(r->templates, value_with_secret(value_string(text)), true);
+    }
 }
 
 static bool list_holds_secret(Render *r, const List *list)

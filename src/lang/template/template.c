@@ -99,6 +99,14 @@ void templates_free(Templates *templates)
     }
 }
 
+void templates_found_secret(const Templates *templates, Value secret, bool computed)
+{
+    const SecretSink *sink = &templates->settings.secrets;
+    if (sink->found != NULL) {
+        sink->found(sink->context, secret, computed);
+    }
+}
+
 /* Names the text at fault and its lines. */
 static bool fault_complete(Fault *fault, const Template *template)
 {
@@ -301,6 +309,7 @@ static bool render_text(Render *outer, const Template *template, Value context, 
     render_begin(&r, outer, template, context, rendered);
     Context *top = context_new(&r, template, NULL, context_map(context));
     bool ok = template_run(&r, template, top);
+    render_found_ranges(&r);
     return render_end(&r, outer, ok, context, fault);
 }
 
@@ -325,6 +334,9 @@ static bool evaluate(Render *outer, const Template *template, Value context, Ren
         }
     }
     frame_close(&r, mark);
+    if (ok) {
+        render_found_secret(&r, *out);
+    }
     return render_end(&r, outer, ok, context, fault);
 }
 

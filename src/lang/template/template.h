@@ -54,6 +54,13 @@ typedef struct TemplateLimits {
  * `text` must live as long as the Templates. */
 typedef bool (*TemplateLoad)(void *context, Str name, Arena *arena, Str *text);
 
+/* Told of every secret that a render is given from elsewhere or computes, before the render ends:
+ * a value that is marked, or holds what is. `computed`: it was made of others. May be NULL. */
+typedef struct SecretSink {
+    void (*found)(void *context, Value secret, bool computed);
+    void *context;
+} SecretSink;
+
 typedef struct TemplateSettings {
     TemplateSyntax syntax;
     TemplateLimits limits;
@@ -61,6 +68,7 @@ typedef struct TemplateSettings {
     bool autoescape;
     TemplateLoad load; /* NULL: include, import and extends find nothing */
     void *load_context;
+    SecretSink secrets;
     Str traced;    /* a variable whose uses are remembered, for template_uses; empty: none */
     Value globals; /* a map, seen by every template, below the context; or null */
     int64_t now;   /* seconds since 1970 for strftime; the language has no clock of its own */
@@ -85,6 +93,9 @@ MUST_CHECK bool templates_compile_expression(Templates *templates, Str name, Str
                                              const Template **out, Fault *fault);
 /* By name through the loader, compiled at most once. A fault may borrow `name`. */
 MUST_CHECK bool templates_get(Templates *templates, Str name, const Template **out, Fault *fault);
+
+/* For those who find a secret outside of a render: tells the sink, when there is one. */
+void templates_found_secret(const Templates *templates, Value secret, bool computed);
 
 /* The elements of `settings.traced` that a template names literally, x.a or x['a']: each once, in
  * order. `computed`: it uses the variable in some other way too. Templates that it includes or

@@ -52,7 +52,7 @@ static void plain_secrets_are_replaced(void **state)
     assert_scrubbed(secret, STR("hunter2"), "(secret)");
     assert_scrubbed(secret, STR("hunter2 hunter2"), "(secret) (secret)");
     assert_scrubbed(secret, STR("hunterhunter2"), "hunter(secret)");
-    assert_scrubbed(secret, STR("Hunter2 hunter"), "Hunter2 hunter");
+    assert_scrubbed(secret, STR("Hunter2 HUNTER2 hunter"), "(secret) (secret) hunter");
     assert_scrubbed(secret, STR(""), "");
     AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
     assert_true(str_eq(scrubbed(scrubber, STR("a\0hunter2\0")), STR("a\0(secret)\0")));
@@ -235,6 +235,107 @@ static void truncated_escapes_are_text(void **state)
     }
 }
 
+static void shells_and_c_escape_any_character(void **state)
+{
+    assert_scrubbed(STR("a b$c!\xc3\xa9"), STR("a\\ b\\$c\\!\\303\\251."), "(secret).");
+    assert_scrubbed(STR("it's mine"), STR("'it'\\''s mine'"), "'(secret)'");
+    assert_scrubbed(STR("it's mine"), STR("'it'\"'\"'s mine'"), "'(secret)'");
+    assert_scrubbed(STR("it's mine"), STR("p: 'it''s mine'"), "p: '(secret)'");
+    assert_scrubbed(STR("it's mine"), STR("it\\'s\\ mine"), "(secret)");
+    assert_scrubbed(STR("a.b-c"), STR("^a\\.b\\-c$"), "^(secret)$");
+}
+
+static void entities_may_be_any(void **state)
+{
+    Str secret = STR("a<b>&\"c'\xc3\xa9");
+    const Str spellings[] = {
+        STR("a&lt;b&gt;&amp;&quot;c&apos;\xc3\xa9"),
+        STR("a&lt;b&gt;&amp;&#34;c&#39;&#xE9;"),
+        STR("&#97;&#x3c;b>&amp;&#x00022;c'&#233;"),
+    };
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
+        Str text = arena_format(&arena, "<p>%" STR_FMT "</p>", STR_ARG(spellings[i]));
+        assert_scrubbed(secret, text, "<p>(secret)</p>");
+    }
+    assert_scrubbed(STR("abcd"), STR("a&#; &# &#x; &#9999999; &zz; &"),
+                    "a&#; &# &#x; &#9999999; &zz; &");
+}
+
+static void hexadecimal_digits_are_found(void **state)
+{
+    Str secret = STR("hunter2");
+    assert_scrubbed(secret, STR("h=68756e74657232;"), "h=(secret);");
+    assert_scrubbed(secret, STR("68756E74657232"), "(secret)");
+    assert_scrubbed(secret, STR("a68756e74657232a"), "a(secret)a"); /* not at an even place */
+    assert_scrubbed(secret, STR("0068756e7465723200"), "00(secret)00");
+    assert_scrubbed(secret, STR("68:75:6e:74:65:72:32"), "(secret)");
+    assert_scrubbed(secret, STR("6875 6e74\n6572 32\n"), "(secret)\n");
+    assert_scrubbed(secret, STR("68756e746572"), "68756e746572");
+}
+
+static void a_secret_broken_into_lines_is_found(void **state)
+{
+    Str secret = STR("s3cr3t-hunter2");
+    assert_scrubbed(secret, STR("a s3cr3t-\nhunter2 b"), "a (secret) b");
+    assert_scrubbed(secret, STR("s3c\r\n   r3t-\n\thunter2"), "(secret)");
+    assert_scrubbed(secret, STR("s3c r3t-hunter2"), "s3c r3t-hunter2");
+}
+
+static void each_line_of_a_secret_is_one(void **state)
+{
+    SecretSet set;
+    secret_set_init(&set, &arena);
+    secret_set_add_lines(&set, STR("  first line\r\n\n\tsecond line\nabc\n"));
+    Scrubber *made;
+    Error err;
+    assert_true(scrubber_new(&set, &made, &err));
+    AUTO(Scrubber) *scrubber = made;
+    assert_str(scrubbed(scrubber, STR("1: first line\n2: second line\n3: abc\n")),
+               "1: (secret)\n2: (secret)\n3: abc\n");
+}
+
+static Str cut_scrubbed(const Scrubber *scrubber, Str text)
+{
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    scrubber_apply_cut(scrubber, text, &out);
+    return arena_copy(&arena, buf_str(&out));
+}
+
+/* Wherever a text is cut, less than SCRUB_SHORTEST bytes of the secret are left. */
+static void the_start_of_a_secret_at_a_cut_goes_too(void **state)
+{
+    Str secret = STR("s3cr3t \"hunter2\"");
+    AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
+    const Str spellings[] = { STR("s3cr3t \"hunter2\""),
+                              STR("s3cr3t%20%22hunter2%22"),
+                              STR("s3cr3t \\\"hunter2\\\""),
+                              STR("s3cr3t &#34;hunter2&#34;"),
+                              STR("733363723374202268756e7465723222"),
+                              STR("czNjcjN0ICJodW50ZXIyIg==") };
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
+        for (size_t len = 10; len <= spellings[i].len; len++) {
+            Str text =
+                arena_format(&arena, "x = %" STR_FMT, STR_ARG(str_slice(spellings[i], 0, len)));
+            Str clean = cut_scrubbed(scrubber, text);
+            assert_true(str_starts(clean, STR("x = (secret)")));
+            assert_true(clean.len <= STR("x = (secret)==").len);
+        }
+    }
+    assert_str(cut_scrubbed(scrubber, STR("x s3c")), "x s3c");
+    assert_str(scrubbed(scrubber, STR("x s3cr3t ")), "x s3cr3t ");
+    assert_str(cut_scrubbed(scrubber, STR("100%")), "100%");
+}
+
+static void the_longest_secret_in_a_text_is_known(void **state)
+{
+    const Str secrets[] = { STR("abcd"), STR("hunter2hunter2") };
+    AUTO(Scrubber) *scrubber = scrubber_of(secrets, COUNT_OF(secrets));
+    assert_int_equal(scrubber_find(scrubber, STR("nothing")), 0);
+    assert_int_equal(scrubber_find(scrubber, STR("xabcdx")), 4);
+    assert_int_equal(scrubber_find(scrubber, STR("abcd%68unter2Hunter2")), 14);
+    assert_int_equal(scrubber_find(scrubber, STR("")), 0);
+}
+
 /* Escapes do not end where the text of the secret ends when both belong to one character. */
 static void an_escape_is_replaced_whole(void **state)
 {
@@ -349,14 +450,29 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(plain_secrets_are_replaced),           TEST(overlapping_and_touching_secrets_are_one),
-        TEST(short_texts_are_no_secrets),           TEST(base64_is_found_at_every_alignment),
-        TEST(base64_is_found_behind_other_letters), TEST(base64_is_found_across_lines),
-        TEST(base64_may_be_escaped_itself),         TEST(percent_escapes_may_be_any),
-        TEST(backslash_escapes_may_be_any),         TEST(truncated_escapes_are_text),
-        TEST(an_escape_is_replaced_whole),          TEST(long_secrets_and_texts_take_linear_time),
-        TEST(secrets_beyond_the_limit_are_refused), TEST(secrets_are_collected_from_values),
-        TEST(endless_values_are_refused),           TEST(without_secrets_text_stays),
+        TEST(plain_secrets_are_replaced),
+        TEST(overlapping_and_touching_secrets_are_one),
+        TEST(short_texts_are_no_secrets),
+        TEST(base64_is_found_at_every_alignment),
+        TEST(base64_is_found_behind_other_letters),
+        TEST(base64_is_found_across_lines),
+        TEST(base64_may_be_escaped_itself),
+        TEST(percent_escapes_may_be_any),
+        TEST(backslash_escapes_may_be_any),
+        TEST(truncated_escapes_are_text),
+        TEST(an_escape_is_replaced_whole),
+        TEST(long_secrets_and_texts_take_linear_time),
+        TEST(secrets_beyond_the_limit_are_refused),
+        TEST(secrets_are_collected_from_values),
+        TEST(endless_values_are_refused),
+        TEST(without_secrets_text_stays),
+        TEST(shells_and_c_escape_any_character),
+        TEST(entities_may_be_any),
+        TEST(hexadecimal_digits_are_found),
+        TEST(a_secret_broken_into_lines_is_found),
+        TEST(each_line_of_a_secret_is_one),
+        TEST(the_start_of_a_secret_at_a_cut_goes_too),
+        TEST(the_longest_secret_in_a_text_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,6 +185,46 @@ static void templates_that_cannot_be_read_are_all_told(void **state)
     assert_int_equal(world->folder->problems.items[1].line, 2);
 }
 
+/* A mark belongs to the name: whichever layer has it, the values of all layers have. */
+static void a_mark_covers_the_name_in_every_layer(void **state)
+{
+    SiteWorld *world = *state;
+    folder_put(world->folder, "variables/base.yaml", "files: {'*': [{name: one}, {name: two}]}\n");
+    folder_put(world->folder, "variables/one.yaml",
+               "early: !secret aaaa\nlate: bbbb\nmap: {pw: !secret cccc, user: u}\n"
+               "whole: !secret {pw: dddd}\nlist: [!secret eeee]\nplain: {x: 1}\n"
+               "users: [{name: n, pw: !secret ffff}]\nnested: {deep: {pw: gggg}}\n"
+               "turned: {pw: !secret hhhh}\n");
+    folder_put(world->folder, "variables/two.yaml",
+               "early: AAAA\nlate: !secret BBBB\nmap: {pw: CCCC, port: 1}\n"
+               "whole: {pw: DDDD, more: {x: 1}}\nlist: [EEEE, EEE2]\nplain: {y: 2}\n"
+               "users: [{name: m, pw: FFFF}]\nnested: !secret {deep: {other: 1}}\n"
+               "turned: \"{{ {'pw': 'HHHH'} }}\"\n");
+    assert_true(world_load(world));
+    static const struct {
+        const char *path;
+        bool secret;
+    } rows[] = {
+        { "early", true },       { "late", true },           { "map.pw", true },
+        { "map.user", false },   { "map.port", false },      { "whole", true },
+        { "whole.pw", true },    { "whole.more.x", true },   { "list[0]", true },
+        { "list[1]", true },     { "plain.x", false },       { "plain.y", false },
+        { "users[0].pw", true }, { "users[0].name", false }, { "nested.deep.pw", true },
+        { "turned", true },      { "turned.pw", true },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Value value;
+        if (!variables_get(scope_variables(world->scope), str_from_c(rows[i].path), &value)) {
+            print_error("%s: not found\n", rows[i].path);
+            fail();
+        }
+        if (value_holds_secret(value) != rows[i].secret) {
+            print_error("%s: secret is %d\n", rows[i].path, !rows[i].secret);
+            fail();
+        }
+    }
+}
+
 static void secrets_stay_secret(void **state)
 {
     SiteWorld *world =
@@ -273,6 +313,7 @@ int main(void)
         WORLD_TEST(circles_are_shown_with_their_way),
         WORLD_TEST(what_fails_is_told_once_at_its_place),
         WORLD_TEST(templates_that_cannot_be_read_are_all_told),
+        WORLD_TEST(a_mark_covers_the_name_in_every_layer),
         WORLD_TEST(secrets_stay_secret),
         WORLD_TEST(a_long_chain_ends_in_an_error),
         WORLD_TEST(every_layer_is_told_with_its_line),

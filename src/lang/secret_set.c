@@ -1,0 +1,145 @@
+/* What to look for: texts, and the secrets in values. How they are found is in scrub.c. */
+#include "lang/number.h"
+#include "lang/scrub.h"
+
+void secret_set_init(SecretSet *set, Arena *arena)
+{
+    *set = (SecretSet){ 0 };
+    str_map_init(&set->texts, arena);
+}
+
+void secret_set_add(SecretSet *set, Str secret)
+{
+    if (secret.len >= SCRUB_SHORTEST && str_map_put(&set->texts, secret, NULL)) {
+        set->bytes += secret.len;
+    }
+}
+
+void secret_set_add_lines(SecretSet *set, Str secret)
+{
+    secret_set_add(set, secret);
+    secret_set_add(set, str_trim(secret));
+    Str rest = secret, line;
+    while (str_split_next(&rest, '\n', &line) && line.len < secret.len) {
+        secret_set_add(set, str_trim(line));
+    }
+}
+
+/* --- Secrets in values ----------------------------------------------------------------------- */
+
+typedef struct Search {
+    Arena *arena;
+    SecretFound *found;
+    void *context;
+    unsigned depth;
+    uint32_t visits;
+} Search;
+
+static Str number_text(Arena *arena, Value v)
+{
+    char text[NUMBER_TEXT_MAX];
+    size_t len = v.kind == VALUE_INT ? number_format_int(v.integer, text)
+                                     : number_format_repr(v.number, text);
+    return arena_copy(arena, str_from(text, len));
+}
+
+static bool search(Search *s, Value v, bool secret);
+
+static bool search_items(Search *s, const List *list, bool secret)
+{
+    for (uint32_t i = 0; i < list->len; i++) {
+        if (!search(s, list->items[i], secret)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool search_entries(Search *s, const Map *map, bool secret)
+{
+    for (uint32_t i = 0; i < map->len; i++) {
+        if (!search(s, map->entries[i].key, false) || !search(s, map->entries[i].value, secret)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* False when it goes too far. */
+static bool search(Search *s, Value v, bool secret)
+{
+    secret |= value_is_secret(v);
+    bool is_map = v.kind == VALUE_MAP;
+    if (!is_map && !value_is_sequence(v)) {
+        if (secret && v.kind == VALUE_STRING) {
+            s->found(s->context, value_str(v));
+        } else if (secret && (v.kind == VALUE_INT || v.kind == VALUE_FLOAT)) {
+            s->found(s->context, number_text(s->arena, v));
+        }
+        return true;
+    }
+    bool frozen = is_map ? v.map->frozen : v.list->frozen;
+    if (!secret && frozen && !value_holds_secret(v)) {
+        return true; /* it knows that there is nothing to find */
+    }
+    uint32_t len = is_map ? v.map->len : v.list->len;
+    if (s->depth == 0 || s->visits < len) {
+        return false;
+    }
+    s->depth--;
+    s->visits -= len;
+    bool done = is_map ? search_entries(s, v.map, secret) : search_items(s, v.list, secret);
+    s->depth++;
+    return done;
+}
+
+bool secrets_find(Value v, Arena *arena, SecretFound *found, void *context, Error *err)
+{
+    Search s = { arena, found, context, VALUE_DEPTH_MAX, VALUE_VISITS_MAX };
+    return search(&s, v, false) ||
+           error_set(err, ERROR_LIMIT, "too many values to look through for secrets");
+}
+
+static void add_found(void *context, Str secret)
+{
+    secret_set_add_lines(context, secret);
+}
+
+bool secret_set_add_value(SecretSet *set, Value v, Error *err)
+{
+    return secrets_find(v, set->texts.arena, add_found, set, err);
+}
+
+/* --- Values without their secrets ------------------------------------------------------------ */
+
+enum {
+    HIDE_DEPTH = 128 /* what lies deeper is hidden unseen */
+};
+
+static Value hide(Arena *arena, Value v, unsigned depth)
+{
+    if (value_is_secret(v) || depth > HIDE_DEPTH) {
+        return value_string(STR(SCRUB_MARK));
+    }
+    if (value_is_sequence(v) && value_holds_secret(v)) {
+        List *list = list_new(arena, v.list->len);
+        for (uint32_t i = 0; i < v.list->len; i++) {
+            list_push(arena, list, hide(arena, v.list->items[i], depth + 1));
+        }
+        return value_list(list);
+    }
+    if (v.kind == VALUE_MAP && value_holds_secret(v)) {
+        Map *map = map_new(arena, v.map->len);
+        for (uint32_t i = 0; i < v.map->len; i++) {
+            map_set(arena, map, hide(arena, v.map->entries[i].key, depth + 1),
+                    hide(arena, v.map->entries[i].value, depth + 1));
+        }
+        return value_map(map);
+    }
+    return v;
+}
+
+Value secrets_hide(Arena *arena, Value v)
+{
+    return value_holds_secret(v) ? hide(arena, v, 0) : v;
+}

@@ -1,0 +1,139 @@
+/* Texts that were computed wait in `computed` until something is scrubbed: most of them contain a
+ * secret that is known, and to see that takes a scrubber, which is made for all of them at once. */
+#include "run/secrets.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+enum {
+    /* No hash or other text contains a secret of so many bytes by chance. */
+    SURE_LENGTH = 8,
+    CUT_LENGTH = 64, /* nothing cuts texts as short as this */
+};
+
+struct Secrets {
+    pthread_mutex_t lock;
+    Arena arena; /* copies of the known ones */
+    SecretSet known;
+    Arena waiting; /* the same of the computed ones */
+    SecretSet computed;
+    Scrubber *scrubber; /* NULL: none is known */
+    uint32_t scrubbed;  /* how many secrets it was made of */
+    bool too_many;      /* more than can be looked for: nothing is shown */
+};
+
+Secrets *secrets_new(void)
+{
+    Secrets *secrets = memory_new(sizeof *secrets);
+    pthread_mutex_init(&secrets->lock, NULL);
+    arena_init(&secrets->arena, ARENA_UNLIMITED);
+    secret_set_init(&secrets->known, &secrets->arena);
+    arena_init(&secrets->waiting, ARENA_UNLIMITED);
+    secret_set_init(&secrets->computed, &secrets->waiting);
+    return secrets;
+}
+
+void secrets_free(Secrets *secrets)
+{
+    if (secrets != NULL) {
+        scrubber_free(secrets->scrubber);
+        arena_clear(&secrets->arena);
+        arena_clear(&secrets->waiting);
+        pthread_mutex_destroy(&secrets->lock);
+        free(secrets);
+    }
+}
+
+static void update_scrubber(Secrets *secrets)
+{
+    Error err;
+    if (secrets->known.texts.count != secrets->scrubbed) {
+        scrubber_free(TAKE(secrets->scrubber));
+        secrets->scrubbed = secrets->known.texts.count;
+        secrets->too_many =
+            secrets->too_many || !scrubber_new(&secrets->known, &secrets->scrubber, &err);
+    }
+}
+
+/* What was computed is a secret by itself unless it contains one. */
+static void settle_computed(Secrets *secrets)
+{
+    if (secrets->computed.texts.count == 0) {
+        return;
+    }
+    update_scrubber(secrets);
+    uint32_t at = 0;
+    for (const StrMapEntry *entry; (entry = str_map_next(&secrets->computed.texts, &at)) != NULL;) {
+        size_t found = secrets->scrubber == NULL ? 0 : scrubber_find(secrets->scrubber, entry->key);
+        if (found == 0) {
+            secret_set_add_lines(&secrets->known, arena_copy(&secrets->arena, entry->key));
+        } else if (found < SURE_LENGTH) {
+            secret_set_add(&secrets->known, arena_copy(&secrets->arena, entry->key));
+        }
+    }
+    arena_reset(&secrets->waiting);
+    secret_set_init(&secrets->computed, &secrets->waiting);
+}
+
+static void add_known(void *context, Str secret)
+{
+    Secrets *secrets = context;
+    if (!str_map_has(&secrets->known.texts, secret)) {
+        secret_set_add_lines(&secrets->known, arena_copy(&secrets->arena, secret));
+    }
+}
+
+static void add_computed(void *context, Str secret)
+{
+    Secrets *secrets = context;
+    if (secret.len >= SCRUB_SHORTEST && !str_map_has(&secrets->known.texts, secret) &&
+        !str_map_has(&secrets->computed.texts, secret)) {
+        secret_set_add(&secrets->computed, arena_copy(&secrets->waiting, secret));
+        if (secrets->computed.bytes > SCRUB_BYTES_MAX) {
+            settle_computed(secrets);
+        }
+    }
+}
+
+static void add(Secrets *secrets, Value value, SecretFound *found)
+{
+    if (!value_holds_secret(value)) {
+        return;
+    }
+    Error err;
+    AUTO_CLEAR(Arena) numbers;
+    arena_init(&numbers, ARENA_UNLIMITED);
+    pthread_mutex_lock(&secrets->lock);
+    secrets->too_many = !secrets_find(value, &numbers, found, secrets, &err) || secrets->too_many;
+    pthread_mutex_unlock(&secrets->lock);
+}
+
+void secrets_add(Secrets *secrets, Value value)
+{
+    add(secrets, value, add_known);
+}
+
+void secrets_add_computed(Secrets *secrets, Value value)
+{
+    add(secrets, value, add_computed);
+}
+
+Str secrets_scrub(Secrets *secrets, Str text, Arena *arena)
+{
+    pthread_mutex_lock(&secrets->lock);
+    settle_computed(secrets);
+    update_scrubber(secrets);
+    Str clean = STR("(not shown: there are too many secrets to look for)");
+    if (!secrets->too_many && secrets->scrubber == NULL) {
+        clean = arena_copy(arena, text);
+    } else if (!secrets->too_many) {
+        Buf out = buf_make_in(arena, BUF_UNLIMITED);
+        (text.len > CUT_LENGTH ? scrubber_apply_cut : scrubber_apply)(secrets->scrubber, text,
+                                                                      &out);
+        clean = buf_str(&out);
+    }
+    pthread_mutex_unlock(&secrets->lock);
+    return clean;
+}

@@ -1,0 +1,28 @@
+/* The secrets that a run has met, and what is shown without them.
+ *
+ * Every secret is added when it comes into being and before anything is done with it: the marked
+ * variables of all layers, whether they win or not; what rendering takes from elsewhere or computes
+ * from secrets (SecretSink of template.h); results that are secret. So every text that leaves the
+ * run can be searched for all of them, whoever wrote it and however much stands around them.
+ *
+ * Any thread may add and scrub. */
+#pragma once
+
+#include "lang/scrub.h"
+
+typedef struct Secrets Secrets;
+
+Secrets *secrets_new(void);
+void secrets_free(Secrets *secrets); /* NULL is fine */
+DEFINE_AUTO(Secrets, secrets_free)
+
+/* Adds what is marked in `value`, at any depth; copied. Each is looked for as a whole and line by
+ * line. */
+void secrets_add(Secrets *secrets, Value value);
+/* The same for what was computed from secrets. A text that merely contains one that is known says
+ * nothing more: the rest of it stays visible. */
+void secrets_add_computed(Secrets *secrets, Value value);
+
+/* A copy of the text in `arena`, without secrets. Of a long text, which may have been cut within a
+ * secret, the first part of one at the end is taken out too. */
+Str secrets_scrub(Secrets *secrets, Str text, Arena *arena);

@@ -1,0 +1,125 @@
+#include "run/secrets.h"
+
+#include "unit.h"
+
+typedef struct Fixture {
+    Arena arena;
+    Secrets *secrets;
+} Fixture;
+
+static int set_up(void **state)
+{
+    static Fixture fixture;
+    arena_init(&fixture.arena, ARENA_UNLIMITED);
+    fixture.secrets = secrets_new();
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *fixture = *state;
+    secrets_free(fixture->secrets);
+    arena_clear(&fixture->arena);
+    return 0;
+}
+
+static Value marked(const char *text)
+{
+    return value_with_secret(value_string(str_from_c(text)));
+}
+
+static void assert_shown(Fixture *fixture, const char *text, const char *expected)
+{
+    assert_str(secrets_scrub(fixture->secrets, str_from_c(text), &fixture->arena), expected);
+}
+
+static void only_what_is_marked_is_hidden(void **state)
+{
+    Fixture *fixture = *state;
+    assert_shown(fixture, "user and s3cr3t-hunter2", "user and s3cr3t-hunter2");
+    Map *map = map_new(&fixture->arena, 2);
+    map_set_str(&fixture->arena, map, STR("name"), value_string(STR("user")));
+    map_set_str(&fixture->arena, map, STR("password"), marked("s3cr3t-hunter2"));
+    secrets_add(fixture->secrets, value_map(map));
+    assert_shown(fixture, "user and s3cr3t-hunter2", "user and (secret)");
+}
+
+/* The text around a secret is no secret, however it was put together. */
+static void a_computed_text_with_a_secret_in_it_hides_no_more(void **state)
+{
+    Fixture *fixture = *state;
+    secrets_add(fixture->secrets, marked("s3cr3t-hunter2"));
+    secrets_add_computed(fixture->secrets, marked("echo s3cr3t-hunter2\nexit 3\n"));
+    secrets_add_computed(fixture->secrets, marked("postgres://app:s3cr3t-hunter2@db/app"));
+    assert_shown(fixture, "echo s3cr3t-hunter2", "echo (secret)");
+    assert_shown(fixture, "exit 3", "exit 3");
+    assert_shown(fixture, "postgres://app:@db/app", "postgres://app:@db/app");
+}
+
+static void a_computed_text_without_one_is_a_secret(void **state)
+{
+    Fixture *fixture = *state;
+    secrets_add(fixture->secrets, marked("s3cr3t-hunter2"));
+    secrets_add_computed(fixture->secrets, marked("2retnuh-t3rc3s"));
+    secrets_add_computed(fixture->secrets, marked("first-half\nother-half"));
+    assert_shown(fixture, "x2retnuh-t3rc3s, other-half", "x(secret), (secret)");
+}
+
+/* A hash may contain a short secret by chance: it is hidden whole. */
+static void a_short_secret_does_not_excuse_the_text_around_it(void **state)
+{
+    Fixture *fixture = *state;
+    secrets_add(fixture->secrets, marked("beef"));
+    secrets_add_computed(fixture->secrets, marked("0123beef4567"));
+    assert_shown(fixture, "0123beef4567", "(secret)");
+    assert_shown(fixture, "0123 4567", "0123 4567");
+}
+
+static void secrets_may_come_between_two_texts(void **state)
+{
+    Fixture *fixture = *state;
+    secrets_add(fixture->secrets, marked("first-one"));
+    assert_shown(fixture, "first-one second-one", "(secret) second-one");
+    secrets_add(fixture->secrets, marked("second-one"));
+    assert_shown(fixture, "first-one second-one", "(secret) (secret)");
+}
+
+static void a_long_text_may_end_within_a_secret(void **state)
+{
+    Fixture *fixture = *state;
+    secrets_add(fixture->secrets, marked("s3cr3t-hunter2"));
+    Buf text = buf_make_in(&fixture->arena, BUF_UNLIMITED);
+    for (int i = 0; i < 80; i++) {
+        buf_put_char(&text, 'x');
+    }
+    buf_put_c(&text, " s3cr3t-hun");
+    Str clean = secrets_scrub(fixture->secrets, buf_str(&text), &fixture->arena);
+    assert_true(str_ends(clean, STR("x (secret)")));
+    assert_shown(fixture, "user s3cr3t", "user s3cr3t");
+}
+
+static void too_many_secrets_leave_nothing_to_show(void **state)
+{
+    Fixture *fixture = *state;
+    char *bytes = arena_alloc(&fixture->arena, SCRUB_BYTES_MAX + 1);
+    memset(bytes, 'x', SCRUB_BYTES_MAX + 1);
+    secrets_add(fixture->secrets,
+                value_with_secret(value_string(str_from(bytes, SCRUB_BYTES_MAX + 1))));
+    assert_shown(fixture, "anything", "(not shown: there are too many secrets to look for)");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(only_what_is_marked_is_hidden),
+        TEST(a_computed_text_with_a_secret_in_it_hides_no_more),
+        TEST(a_computed_text_without_one_is_a_secret),
+        TEST(a_short_secret_does_not_excuse_the_text_around_it),
+        TEST(secrets_may_come_between_two_texts),
+        TEST(a_long_text_may_end_within_a_secret),
+        TEST(too_many_secrets_leave_nothing_to_show),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
