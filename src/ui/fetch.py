@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Gets Swagger UI into a folder:
+"""Downloads Swagger UI into a folder:
 
     fetch.py swagger-ui.json FOLDER STAMP
 
@@ -25,15 +25,16 @@ def get_archive(package, folder):
     """The bytes that npm has for it."""
     named = f"{package['name']}@{package['version']}"
     done = subprocess.run(
-        ["npm", "pack", "--silent", "--prefer-offline", "--ignore-scripts",
+        ["npm", "pack", "--loglevel=error", "--prefer-offline", "--ignore-scripts",
          "--pack-destination", folder, named],
         cwd=folder, capture_output=True, text=True,
     )  # fmt: skip
     found = list(folder.glob("*.tgz"))
     if done.returncode != 0 or len(found) != 1:
+        reason = (done.stderr + done.stdout).strip() or f"npm exited with {done.returncode}"
         sys.exit(
-            f"npm could not get {named}:\n{done.stderr}"
-            "without it: meson configure -Dswagger_ui=false"
+            f"npm could not download {named}:\n{reason}\n"
+            "To build without it: meson configure -Dswagger_ui=false"
         )
     return found[0].read_bytes()
 

@@ -48,16 +48,16 @@ def test_every_page_names_files_that_are_there(tmp_path):
         out = tmp_path / str(number)
         pack(out, where)
         rows = read_rows(out)
-        assert len(rows) == (5, 10)[number]
+        assert len(rows) == (7, 10)[number]
         for address in ("/", "/docs/"):
             text = rows[address].decode()
             assert "@" not in text
             assert set(re.findall(r'"(/assets/[^"]+)"', text)) <= set(rows)
 
 
-def test_without_swagger_ui_the_page_says_so(tmp_path):
+def test_without_swagger_ui_the_page_is_our_own(tmp_path):
     pack(tmp_path / "out")
-    assert b"was built without Swagger UI" in read_rows(tmp_path / "out")["/docs/"]
+    assert re.search(rb'src="/assets/api\.[0-9a-f]{16}\.js"', read_rows(tmp_path / "out")["/docs/"])
     assert not [address for address in read_rows(tmp_path / "out") if "swagger" in address]
     assert "ui_has_swagger = false" in (tmp_path / "out" / "ui_files.c").read_text()
 
@@ -83,7 +83,13 @@ def test_another_package_than_the_one_written_down_is_refused(tmp_path):
     assert not (tmp_path / "stamp").exists()
 
 
-def test_without_npm_s_help_the_way_out_is_named(tmp_path):
-    done = fetch(tmp_path, "#!/bin/sh\necho no network >&2\nexit 1\n", "sha512-AAAA")
+def test_the_reason_of_npm_and_the_way_out_are_shown(tmp_path):
+    npm = "#!/bin/sh\ncase $* in *--silent*) ;; *) echo no network >&2;; esac\nexit 1\n"
+    done = fetch(tmp_path, npm, "sha512-AAAA")
     assert done.returncode != 0
     assert "no network" in done.stderr and "-Dswagger_ui=false" in done.stderr
+
+
+def test_npm_that_says_nothing_is_told_with_its_exit_code(tmp_path):
+    done = fetch(tmp_path, "#!/bin/sh\nexit 7\n", "sha512-AAAA")
+    assert "npm exited with 7" in done.stderr

@@ -12,11 +12,14 @@ import threading
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/scenario"))
+BUILD = pathlib.Path(os.environ.get("EDEN_BUILD", ROOT / "build")).resolve()
+UI = ROOT / "src/ui"
+sys.path[:0] = [str(ROOT / "tests/scenario"), str(ROOT / "tests/docs")]
 
 import daemons  # noqa: E402
 from chromium import Chromium  # noqa: E402
 from cluster_page import log_in  # noqa: E402
+from relink import compile_like, link_like  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +41,23 @@ def cluster(tmp_path_factory):
         cluster.url = f"https://127.0.0.1:{cluster.api_port}"
         made = cluster.call("tokens", "create", "--role", "admin", "--label", "ann", "-o", "json")
         cluster.token = re.search(r"eden_[a-z2-7]{8}_[a-z2-7]{32}", made.stdout)[0]
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.fixture(scope="session")
+def compact(tmp_path_factory):
+    """A cluster of a program that was built without Swagger UI, as `make build` does. It runs."""
+    place = tmp_path_factory.mktemp("compact")
+    subprocess.run([UI / "pack.py", UI / "files.txt", UI / "pages", "none", place], check=True)
+    for name in ("ui_files.c", "ui_files.S"):
+        compile_like(BUILD, f"src/ui/{name}", place / name, place / f"{name}.o")
+    link_like(BUILD, sorted(place.glob("*.o")), place / "eden")
+    cluster = daemons.Cluster(str(place / "eden"), tmp_path_factory.mktemp("compact-cluster"))
+    try:
+        cluster.start()
+        cluster.url = f"https://127.0.0.1:{cluster.api_port}"
         yield cluster
     finally:
         cluster.close()

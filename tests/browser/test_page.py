@@ -1,5 +1,7 @@
 """The page of a cluster in a browser: log in, see the nodes, log out."""
 
+import json
+
 from cluster_page import log_in
 
 COOKIE = "__Host-eden-session"
@@ -102,3 +104,49 @@ def test_the_description_of_the_api_is_shown(page, cluster):
     page.open(cluster.url + "/docs/")
     page.wait("document.body.innerText.includes('/v1/nodes')")
     assert complaints(page) == []
+
+
+def test_the_compact_page_of_the_api_shows_all_of_it(page, compact):
+    """Built without Swagger UI: every operation, its parameters and answers, every schema."""
+    described = json.loads(compact.eden("schema", "openapi").stdout)
+    page.open(compact.url + "/docs/")
+    page.wait("!document.getElementById('description').hidden")
+    operations = {(method.upper(), path): operation for path, item in described["paths"].items()
+                  for method, operation in item.items()}  # fmt: skip
+    shown = page.run("[...document.querySelectorAll('.operation > summary')].map((row) => "
+                     "[...row.querySelectorAll('code')].map((code) => code.textContent))")
+    assert sorted(map(tuple, shown)) == sorted(operations)
+    assert int(page.run("document.getElementById('count').textContent")) == len(operations)
+    for operation in operations.values():
+        text = page.run(f"document.getElementById('{operation['operationId']}').textContent")
+        assert operation["summary"] in text
+        assert all(parameter["name"] in text for parameter in operation["parameters"])
+        assert all(status in text for status in operation["responses"])
+        assert ("Authentication: none" in text) == (operation.get("security") == [])
+    for name, schema in described["components"]["schemas"].items():
+        text = page.run(f"document.getElementById('schema-{name}').textContent")
+        assert all(field in text for field in schema.get("properties", {}))
+    assert "Authorization: bearer" in page.run("document.getElementById('schemes').textContent")
+    assert complaints(page) == []
+
+
+def test_the_compact_page_filters_and_follows_links(page, compact):
+    page.open(compact.url + "/docs/#node_patch")
+    page.wait("document.getElementById('node_patch')?.open")
+    assert page.run("document.activeElement.closest('details').id") == "node_patch"
+    page.run("(() => { const field = document.getElementById('filter'); field.value = 'delete ROLES';"
+             " field.dispatchEvent(new Event('input')); })()")
+    visible = "[...document.querySelectorAll('.operation')].filter((row) => row.checkVisibility())"
+    assert page.run(f"{visible}.map((row) => row.id)") == ["role_delete"]
+    page.run("document.querySelector('#role_delete a[href^=\"#schema-\"]').click()")
+    page.wait("document.querySelector('#types details[open]')")
+    assert page.run("[...document.querySelectorAll('a[href^=\"#\"]')].every((link) => "
+                    "document.getElementById(link.hash.slice(1)))")
+    assert page.run("[...document.querySelectorAll('input')].every((field) => field.labels.length)")
+    assert complaints(page) == []
+
+
+def test_the_compact_page_says_why_it_is_empty(page, compact):
+    page.call("Network.setBlockedURLs", urls=["*/v1/openapi.json"])
+    page.open(compact.url + "/docs/")
+    assert page.wait("document.getElementById('note').textContent").startswith("Cannot show the API: ")
