@@ -16,10 +16,14 @@ SEED ?= 1
 WERROR ?= false
 
 NINJA = ninja -j$(JOBS)
+# As in packages: what is tested is what is shipped. `make build` needs no npm.
+PACKAGED = -Dswagger_ui=true
 SANITIZED = -Db_sanitize=address,undefined -Doptimization=1
 MESON_TEST = meson test --no-rebuild --print-errorlogs --num-processes $(JOBS)
 # Tests of hosts mostly wait, so that others can run beside them.
 WAITING_TOO = --num-processes $(shell expr 2 \* $(JOBS))
+# Suites that compute all the time.
+QUICK = unit contract fuzz-replay
 
 .PHONY: build
 build: ## build the program as build/eden
@@ -32,18 +36,15 @@ demo: build ## render and apply the shipped examples, also in a cluster, and sho
 	@tools/demo build/eden
 
 .PHONY: test
-test: ## build and run every test; unit tests and fuzz corpora also under ASan and UBSan
+test: ## build and run every test
 	@tools/install-packages build test browser lab package
-	@tools/setup-build build -Dtests=enabled -Dwerror=$(WERROR)
+	@tools/setup-build build -Dtests=enabled $(PACKAGED) -Dwerror=$(WERROR)
 	$(NINJA) -C build
 	@tests/lab/roots.py
 	$(MESON_TEST) -C build $(WAITING_TOO)
-	@tools/setup-build build-asan -Dtests=enabled $(SANITIZED) -Dwerror=$(WERROR)
-	$(NINJA) -C build-asan
-	$(MESON_TEST) -C build-asan --suite unit --suite contract --suite fuzz-replay
 
 .PHONY: check
-check: ## what CI runs beside the tests: format, layers, clang's warnings, lint, sanitizers
+check: ## what CI runs beside the tests: format, layers, clang's warnings, lint, tests under ASan and UBSan
 	@tools/install-packages build test check
 	tools/check-layers
 	tools/check-format
@@ -52,7 +53,8 @@ check: ## what CI runs beside the tests: format, layers, clang's warnings, lint,
 	tools/check-tidy build-clang $(JOBS)
 	@tools/setup-build build-asan -Dtests=enabled $(SANITIZED) -Dwerror=$(WERROR)
 	$(NINJA) -C build-asan
-	$(MESON_TEST) -C build-asan $(WAITING_TOO) --no-suite unit --no-suite contract --no-suite fuzz-replay
+	$(MESON_TEST) -C build-asan --logbase unit $(QUICK:%=--suite %)
+	$(MESON_TEST) -C build-asan --logbase rest $(WAITING_TOO) $(QUICK:%=--no-suite %)
 
 .PHONY: bench
 bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, Puppet, Ansible, etcd, nginx
@@ -107,13 +109,17 @@ static: ## build the static binary as build-static/eden
 	$(NINJA) -C build-static eden
 
 .PHONY: deb
-deb: build ## make a Debian package of it, in build/packages
-	@tools/install-packages package
+deb: ## make a Debian package, in build/packages
+	@tools/install-packages build package
+	@tools/setup-build build $(PACKAGED)
+	$(NINJA) -C build eden
 	tools/make-deb build build/packages
 
 .PHONY: tarball
-tarball: static ## pack the static binary with manual and units, in build/packages
-	@tools/install-packages package
+tarball: ## pack a static binary with manual and units, in build/packages
+	@tools/install-packages build package
+	@tools/setup-build build-static -Dstatic=true -Dtests=disabled $(PACKAGED)
+	$(NINJA) -C build-static eden
 	tools/make-tarball build-static build/packages
 
 .PHONY: sbom
