@@ -146,7 +146,7 @@ static bool read_edge(Value v, Str home, Debt *out)
                    .cause = value_str(v.list->items[1]),
                    .unit = value_str(v.list->items[3]),
                    .home = home };
-    return debt_kind_from_name(value_str(v.list->items[2]), &out->kind);
+    return debt_kind_from_name(value_str(v.list->items[2]), &out->kind) && out->step.len > 0;
 }
 
 static bool read_edges(Value map, Arena *arena, JournalRecord *out)

@@ -103,9 +103,12 @@ static void draft(Arena *arena, Value object, Str body)
     }
 }
 
-/* What the specification of an object becomes. */
+/* What the specification of an object becomes. A byte order mark is fine before a text, and not where
+ * the patch goes here. */
 static Value patched(Arena *arena, Value spec, Str patch)
 {
+    Str mark = STR("\xef\xbb\xbf");
+    patch = str_starts(patch, mark) ? str_from_offset(patch, mark.len) : patch;
     Buf body = buf_make_in(arena, BUF_UNLIMITED);
     FieldProblems problems = { .count = 0 };
     KindItem present = { .name = STR("web1"), .revision = 7, .spec = spec };

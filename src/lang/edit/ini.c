@@ -392,7 +392,8 @@ static Str indent_for(const Ini *ini, uint32_t at, Str indent)
         at++;
     }
     const Line *next = at < ini->lines.len ? &ini->lines.items[at] : NULL;
-    return next != NULL && next->kind == LINE_OPTION && next->indent > indent.len
+    bool starts = next != NULL && (next->kind == LINE_OPTION || next->kind == LINE_SECTION);
+    return starts && next->indent > indent.len
                ? str_slice(next->text, 0, next->indent)
                : indent;
 }

@@ -397,6 +397,23 @@ static void looking_needs_no_lock_and_changes_nothing(void **state)
     assert_int_equal(content(world).len, before);
 }
 
+static void a_debt_without_a_step_is_damage(void **state)
+{
+    World *world = *state;
+    Debt nameless[] = { edges[0], { .cause = STR("web#conf"), .kind = REQUISITE_WATCH } };
+    JournalRecord begin = { .kind = JOURNAL_BEGIN, .run = STR("r1"), .debts = nameless };
+    for (begin.debt_count = 1; begin.debt_count <= 2; begin.debt_count++) {
+        DebtBook book;
+        Buf text = buf_make_in(&world->scratch->arena, BUF_UNLIMITED);
+        debt_book_init(&book, &world->scratch->arena);
+        journal_record_put(&begin, &text);
+        journal_record_put(&(JournalRecord){ .kind = JOURNAL_END, .run = STR("r1") }, &text);
+        JournalScan scan = journal_scan(buf_str(&text), &book);
+        assert_int_equal(scan.damaged, begin.debt_count - 1);
+        assert_int_equal(scan.whole, text.len);
+    }
+}
+
 #define FOLDER_TEST(f) cmocka_unit_test_setup_teardown(f, set_up_folder, tear_down)
 #define RUN_TEST(f)    cmocka_unit_test_setup_teardown(f, set_up_run, tear_down)
 
@@ -417,6 +434,7 @@ int main(void)
         FOLDER_TEST(records_of_later_versions_are_skipped),
         RUN_TEST(workers_write_at_the_same_time),
         FOLDER_TEST(looking_needs_no_lock_and_changes_nothing),
+        FOLDER_TEST(a_debt_without_a_step_is_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

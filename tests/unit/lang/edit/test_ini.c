@@ -184,6 +184,9 @@ static void another_separator(void **state)
 static void odd_texts_keep_their_bytes(void **state)
 {
     CHECK({ "[a]\r\nx=1\r\n", SET("a", "x", "2"), "[a]\r\nx=2\r\n" },
+          /* An indented section would become a line of the value above it. */
+          { "[a]\n [b]\n", SET("a", "y", "2"), "[a]\n y = 2\n [b]\n" },
+          { "[a]\n# c\n  [b]\n", SET("a", "y", "2"), "[a]\n  y = 2\n# c\n  [b]\n" },
           { "[a]\r\nx=1\r\n", SET("a", "y", "2"), "[a]\r\nx=1\r\ny=2\r\n" },
           { "[a]\r\n", SET("b", "y", "2"), "[a]\r\n\r\n[b]\r\ny = 2\r\n" },
           { "\xef\xbb\xbf[a]\nx=1\n", SET("a", "x", "2"), "\xef\xbb\xbf[a]\nx=2\n" },
