@@ -3,9 +3,13 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import interrupts  # noqa: E402, F401
 
 BUILD = pathlib.Path(
     os.environ.get("EDEN_BUILD", str(pathlib.Path(__file__).resolve().parents[2] / "build"))

@@ -1,7 +1,10 @@
 """What steps meet while they run: the reason is told, dependents are blocked, the rest goes on."""
 
+import contextlib
 import json
 import os
+import pathlib
+import select
 import signal
 import subprocess
 
@@ -10,10 +13,14 @@ import pytest
 from world import ORDERS, make_shell
 
 
+LIMIT = 120  # seconds for a run that is waited for
+
+
 class Site:
     """Steps in a root of their own that has a shell."""
 
     def __init__(self, eden, folder, prefix):
+        self.started = []
         self.eden = eden
         self.prefix = prefix
         self.folder = folder
@@ -32,8 +39,25 @@ class Site:
         return self.command_at(file, *options)
 
     def start(self, steps, *options):
-        return subprocess.Popen(self.command(steps, *options), stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True)  # fmt: skip
+        """As a subprocess.Popen; with what it started, it ends with the test at the latest."""
+        self.started.append(subprocess.Popen(
+            self.command(steps, *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True))  # fmt: skip
+        return self.started[-1]
+
+    def finish(self, running):
+        """What it wrote to stdout and stderr until it ended."""
+        return running.communicate(timeout=LIMIT)
+
+    def close(self):
+        for running in self.started:
+            running.kill()
+            running.communicate()
+        # Commands run in groups of their own; what tells them is their root.
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if os.readlink(entry / "root") == str(self.root):
+                    os.kill(int(entry.name), signal.SIGKILL)
 
     def text(self, steps, *options):
         return subprocess.run(self.command(steps, *options), capture_output=True, text=True)
@@ -58,13 +82,24 @@ class Site:
         os.mkfifo(self.root / name)
         return self.root / name
 
+    def hear(self, pipe):
+        """The line that a step writes into a pipe."""
+        descriptor = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            assert select.select([descriptor], [], [], LIMIT)[0], f"nothing was written to {pipe}"
+            return os.read(descriptor, 100).decode()
+        finally:
+            os.close(descriptor)
+
     def read(self, name):
         return (self.root / name).read_text()
 
 
 @pytest.fixture
 def site(eden_path, privileged, tmp_path):
-    return Site(eden_path, tmp_path, privileged)
+    site = Site(eden_path, tmp_path, privileged)
+    yield site
+    site.close()
 
 
 def command(name, text, **more):
@@ -153,7 +188,7 @@ def test_a_timeout_ends_everything_that_the_command_started(site):
     running = site.start([limited, {"name": "rest", "test.ok": []}], "-o", "json")
     with open(held) as pipe:
         assert pipe.read() == ""
-    out, _ = running.communicate()
+    out, _ = site.finish(running)
     steps = {step["name"]: step for step in json.loads(out)["steps"]}
     assert running.returncode == 1
     assert results(steps) == {"slow": "failed", "rest": "ok"}
@@ -182,7 +217,7 @@ def interrupted(site, count, order="ansible"):
          "require": [{"step": "gate"}]},
         {"name": "third", "test.changed": [], "require": [{"step": "second"}]},
     ], "--order", order)  # fmt: skip
-    assert started.read_text() == "running\n"
+    assert site.hear(started) == "running\n"
     for _ in range(count):
         running.send_signal(signal.SIGINT)
         # Equal signals are one until they are taken.
@@ -190,7 +225,7 @@ def interrupted(site, count, order="ansible"):
             os.sched_yield()
     if count == 1:
         go.write_text("\n")
-    out, err = running.communicate()
+    out, err = site.finish(running)
     return running.returncode, out, err
 
 
@@ -225,12 +260,12 @@ def test_an_interrupted_run_owes_what_it_did_not_get_to(site):
         command("reaction", "echo reacted >> /log", onchanges=[{"step": "file"}]),
     ]
     running = site.start(steps)
-    assert started.read_text() == "running\n"
+    assert site.hear(started) == "running\n"
     running.send_signal(signal.SIGINT)
     while pending(running.pid):
         os.sched_yield()
     go.write_text("\n")
-    out, _ = running.communicate()
+    out, _ = site.finish(running)
     assert running.returncode == 130
     assert "owed     steps#reaction" in out
     code, after = site.apply([steps[0], steps[2]])
@@ -242,13 +277,13 @@ def test_a_second_apply_is_told_who_holds_the_lock(site):
     started, go = site.pipe("started"), site.pipe("go")
     steps = [command("gate", GATE)]
     running = site.start(steps)
-    assert started.read_text() == "running\n"
+    assert site.hear(started) == "running\n"
     second = site.text(steps)
     assert second.returncode == 5
     assert "another run goes on" in second.stderr
     assert f"pid {running.pid}" in second.stderr or site.prefix
     go.write_text("\n")
-    running.communicate()
+    site.finish(running)
     assert running.returncode == 0
 
 

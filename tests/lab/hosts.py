@@ -14,6 +14,8 @@ import tarfile
 import tempfile
 import time
 
+import interrupts  # noqa: F401
+
 from . import kernel, outcome, repos as repositories, roots, snapshot
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -99,6 +101,11 @@ class Lab:
         server = self.layer / "usr" / "local" / "lib" / "lab" / "httpd.py"
         server.parent.mkdir(parents=True)
         server.write_bytes((HERE / "httpd.py").read_bytes())
+        # Each of these would take an inotify instance, of which the machine has few.
+        units = self.layer / "etc" / "systemd" / "system"
+        units.mkdir(parents=True)
+        for name in ("console", "wall"):
+            (units / f"systemd-ask-password-{name}.path").symlink_to("/dev/null")
         # By a newer /usr systemd tells that the system was updated.
         os.utime(self.layer / "usr", (0, 0))
 

@@ -11,6 +11,7 @@ from front import TOKEN, Front
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+import interrupts  # noqa: E402, F401
 from parts import *  # noqa: E402, F403
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

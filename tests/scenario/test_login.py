@@ -252,7 +252,6 @@ class Typist:
     def __init__(self, argv, env):
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
-            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where 'nohup make test' ignores it
             os.execvpe(argv[0], argv, env)
         self.seen = ""
 

@@ -393,9 +393,7 @@ static Str indent_for(const Ini *ini, uint32_t at, Str indent)
     }
     const Line *next = at < ini->lines.len ? &ini->lines.items[at] : NULL;
     bool starts = next != NULL && (next->kind == LINE_OPTION || next->kind == LINE_SECTION);
-    return starts && next->indent > indent.len
-               ? str_slice(next->text, 0, next->indent)
-               : indent;
+    return starts && next->indent > indent.len ? str_slice(next->text, 0, next->indent) : indent;
 }
 
 /* The separator as it stands in a line, with one blank where it has some. */
