@@ -164,16 +164,24 @@ int twin_keep(const TwinDaemon *daemon, int channel)
 
 /* --- Entering it ----------------------------------------------------------------------------- */
 
+/* The root of the node is not always that of its mount namespace: not when it was made by a process
+ * in a chroot. */
 static bool enter(pid_t process, Error *err)
 {
-    char *here = getcwd(NULL, 0);
+    char *here = getcwd(NULL, 0), path[64];
+    snprintf(path, sizeof path, "/proc/%lld/root", (long long)process);
     int descriptor = (int)syscall(SYS_pidfd_open, process, 0);
+    int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int spaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
                  (geteuid() == 0 ? 0 : CLONE_NEWUSER);
-    bool entered = descriptor >= 0 && setns(descriptor, spaces) == 0;
+    bool entered = descriptor >= 0 && root >= 0 && setns(descriptor, spaces) == 0 &&
+                   fchdir(root) == 0 && chroot(".") == 0;
     int number = errno;
     if (descriptor >= 0) {
         close(descriptor);
+    }
+    if (root >= 0) {
+        close(root);
     }
     if (entered && here != NULL) {
         (void)!chdir(here);

@@ -315,6 +315,27 @@ def test_two_clusters_know_nothing_of_each_other(start):
     assert other.ask("nodes", "ping", "node1")
 
 
+# A chroot whose root is that of this machine, except for a directory with the program.
+IN_A_CHROOT = """
+mount --rbind / "$1"
+mount -t tmpfs tmpfs "$1/mnt"
+mkdir "$1/mnt/work"
+cp "$2" "$1/mnt/work/eden"
+exec /usr/sbin/chroot "$1" sh -c 'cd /mnt/work && exec ./eden dev --nodes 1 --port 0 -- \
+    ./eden dev --in node1 -- sh -c "hostname; pwd; ./eden version"'
+"""
+
+
+def test_a_node_is_entered_from_a_chroot(eden_path, tmp_path):
+    done = subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", "sh", "-ec", IN_A_CHROOT, "sh", tmp_path,
+         eden_path],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT, env=environment(),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("node1\n/mnt/work\neden "), done.stdout
+
+
 def test_a_command_ends_it_with_its_own_exit_code(eden_path):
     done = subprocess.run(
         [eden_path, "dev", "--nodes", "1", "--port", "0", "--", "sh", "-c",
