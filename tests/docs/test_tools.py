@@ -85,8 +85,44 @@ def test_summary_counts_cases(root, tmp_path, tests, text):
     assert done.returncode == (0 if " 0 failed" in text else 1)
 
 
+def test_summary_reads_a_log_by_name(root, tmp_path):
+    log = write_log(tmp_path, CMOCKA_OK) / "meson-logs" / "testlog.json"
+    assert run(root, "test-summary", log.rename(log.with_name("unit.json"))).stdout == "7 passed, 0 failed\n"
+
+
 def test_summary_without_log_fails(root, tmp_path):
     assert run(root, "test-summary", tmp_path).returncode == 1
+
+
+FOUND_LATER = """project('small')
+if import('fs').exists('build/unpacked/library')
+    configure_file(output: 'found', configuration: {'x': 1})
+endif
+"""
+
+
+def test_a_build_is_configured_again_when_packages_came(root, tmp_path):
+    """What was missing when it was configured is found: `make bench` after `make demo`."""
+
+    def set_up(*options):
+        done = subprocess.run(
+            [root / "tools" / "setup-build", "build", *options], cwd=tmp_path, capture_output=True,
+            text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    (tmp_path / "meson.build").write_text(FOUND_LATER)
+    (tmp_path / "meson_options.txt").write_text("option('color', type: 'string')\n")
+    assert set_up() == "configuring build: defaults\n"
+    assert set_up() == ""
+    assert set_up("-Dcolor=red") == "configuring build: -Dcolor=red\n"
+    assert set_up("-Dcolor=red") == set_up() == ""
+    assert not (tmp_path / "build" / "found").exists()
+    (tmp_path / "build" / "unpacked" / "library").mkdir(parents=True)
+    assert set_up() == "configuring build: defaults\n"
+    assert (tmp_path / "build" / "found").exists()
+    assert set_up("-Dcolor=red") == ""
 
 
 def test_unknown_package_group_is_refused(root):
