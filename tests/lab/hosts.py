@@ -417,7 +417,8 @@ class Host:
     def _on_disk(self, command, check=True, input=None):
         if self.pid is not None:
             return self.run(command, check, input)
-        prefix = ["nsenter", "-t", str(self.lab.pid), "-m", "chroot", f"{RUN}/{self.name}/root"]
+        prefix = [*kernel.DROP_CAPABILITIES, "nsenter", "-t", str(self.lab.pid), "-m", "chroot",
+                  f"{RUN}/{self.name}/root"]  # fmt: skip
         return _run([*prefix, "/usr/bin/env"], command, check, input, 60)
 
     def read(self, path):
