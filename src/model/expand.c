@@ -67,8 +67,9 @@ static DynamicOutcome evaluate(Walk *w, Evaluate by, const Dynamic *dynamic, Val
 static bool is_early(const ParamSpec *param, const char *id_params)
 {
     Str name = str_from_c(param->name);
-    return param->kind == PARAM_PATH || id_params_hold(id_params, name) ||
-           str_eq(name, STR("owner")) || str_eq(name, STR("group")) || str_eq(name, STR("user"));
+    return param->kind == PARAM_PATH || param->kind == PARAM_PLACE ||
+           id_params_hold(id_params, name) || str_eq(name, STR("owner")) ||
+           str_eq(name, STR("group")) || str_eq(name, STR("user"));
 }
 
 static void evaluate_early(Walk *w, Step *step)
@@ -133,7 +134,9 @@ static void add_ids(Walk *w, Ids *ids, const Step *step, uint32_t param)
             add_id(w, ids, value_str(value.map->entries[i].key));
         }
     } else if (site_text(w->load, value, &text)) {
-        add_id(w, ids, text);
+        /* "/srv/www/" is found as "/srv/www" too. */
+        add_id(w, ids,
+               text.len > 1 && str_ends(text, STR("/")) ? str_slice(text, 0, text.len - 1) : text);
         if (given != NULL && dynamic_is_constant(given) &&
             site_text(w->load, given->value, &text)) {
             add_id(w, ids, text);

@@ -135,6 +135,7 @@ static const char *const kind_names[] = {
     [PARAM_DURATION] = "duration",
     [PARAM_MODE] = "file mode",
     [PARAM_PATH] = "path",
+    [PARAM_PLACE] = "path",
     [PARAM_STRINGS] = "list of texts",
     [PARAM_MAP] = "map",
     [PARAM_VERSIONS] = "names, with versions or without",

@@ -22,7 +22,8 @@ typedef enum ParamKind {
     PARAM_BOOL,     /* true, false, and the texts yes, no, on, off, true, false */
     PARAM_DURATION, /* "15s", "1h30m", a number of seconds; arrives as an integer of milliseconds */
     PARAM_MODE,     /* 0644 however it is quoted; arrives as an integer */
-    PARAM_PATH,     /* absolute; arrives without "//", "/./" and "/../" */
+    PARAM_PATH,     /* absolute; arrives without "//", "/./" and "/../", nor "/" at its end */
+    PARAM_PLACE,    /* the same, but "/" at its end stays: into this directory */
     PARAM_STRINGS,  /* a list of texts; one text counts as a list of one */
     PARAM_MAP,      /* text keys to any values; a list of one-key maps counts */
     PARAM_VERSIONS, /* names, each with a version or without: a list of texts and one-key maps, or

@@ -236,6 +236,19 @@ static bool to_path(const Conversion *c, Value given, Value *out)
     return true;
 }
 
+/* "/srv//www/" to "/srv/www/". */
+static bool to_place(const Conversion *c, Value given, Value *out)
+{
+    if (!to_path(c, given, out)) {
+        return false;
+    }
+    if (given.text[given.len - 1] == '/' && !str_ends(value_str(*out), STR("/"))) {
+        Str place = arena_format(c->arena, "%" STR_FMT "/", STR_ARG(value_str(*out)));
+        *out = with_mark(value_string(place), given);
+    }
+    return true;
+}
+
 static bool to_texts(const Conversion *c, Value given, const char *wanted, Value *out)
 {
     if (!value_is_sequence(given)) {
@@ -376,6 +389,7 @@ bool param_convert(Arena *arena, const Sources *sources, const ParamSpec *spec, 
     case PARAM_DURATION: return to_duration(&c, given, out);
     case PARAM_MODE: return to_mode(&c, given, out);
     case PARAM_PATH: return to_path(&c, given, out);
+    case PARAM_PLACE: return to_place(&c, given, out);
     case PARAM_STRINGS: return to_strings(&c, given, out);
     case PARAM_MAP: return to_map(&c, given, out);
     case PARAM_VERSIONS: return to_versions(&c, given, out);

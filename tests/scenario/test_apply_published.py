@@ -53,3 +53,29 @@ def test_the_job_may_stand_before_the_name(apply):
 def test_a_requisite_on_the_same_step_changes_nothing(apply):
     root = apply(a=[read("/one"), put("/a", "read", require=[{"step": "read"}])])
     assert (root / "a").read_text() == "one"
+
+
+@pytest.mark.parametrize("directory", ["missing", "there"])
+@pytest.mark.parametrize("name", ["/pki/", "/deep/pki//"])
+def test_a_name_with_a_slash_behind_it_is_always_a_directory(apply, tmp_path, name, directory):
+    place = tmp_path / "root" / name.strip("/")
+    if directory == "there":
+        place.mkdir(parents=True)
+    steps = [read("/one"), put(name, "read"),
+             {"name": "after", "test.ok": [], "require": [{"file": name.rstrip("/")}]}]  # fmt: skip
+    for _ in range(2):
+        apply(a=steps)
+        assert (place / "one").read_text() == "one"
+
+
+def test_without_a_slash_a_single_file_may_get_another_name(apply):
+    assert (apply(a=[read("/one"), put("/other", "read")]) / "other").read_text() == "one"
+
+
+def test_a_file_of_its_own_has_no_slash_behind_it(eden, tmp_path):
+    (tmp_path / "steps.yaml").write_text(json.dumps(
+        {"steps": [{"name": "x", "file.managed": [{"name": "/x/"}, {"content": "x"}]}]}))  # fmt: skip
+    (tmp_path / "root").mkdir()
+    done = eden("apply", "steps.yaml", "--root", "root", "--state-dir", "state")
+    assert done.returncode == 1 and "'/x/' is a directory" in done.stdout, done.stdout
+    assert not (tmp_path / "root/x").exists()

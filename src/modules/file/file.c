@@ -7,7 +7,9 @@ static const Action actions[] = {
       .text =
           "At most one of 'content', 'template', 'source' and 'from' says what is in the file;\n"
           "without any, its content is left alone and a new file is empty. With 'from', 'name' is\n"
-          "the directory below which the published files are placed.\n"
+          "the directory below which the published files are placed. A single file may also go "
+          "under\n"
+          "another name: it does when 'name' is no directory and does not end with '/'.\n"
           "\n"
           "What is not given stays as it is: mode, owner and group of a file that is there. A new\n"
           "file has mode 0644, or 0600 when its content is secret. The file is replaced at one\n"

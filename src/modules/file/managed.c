@@ -4,7 +4,7 @@
 #include "modules/file/target.h"
 
 const ParamSpec managed_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
+    { "name", PARAM_PLACE, .required = true, .help = "the path of the file" },
     { "content", PARAM_STRING, .help = "what is in it" },
     { "template", PARAM_SITE_TEMPLATE, .help = "what is in it, a template below templates/" },
     { "context", PARAM_MAP, .help = "variables for the template" },
@@ -47,14 +47,16 @@ static bool wish_published(Call *call, Value entry, bool alone, Target *target, 
         return error_set(err, ERROR_INVALID, "what was published is no file");
     }
     Str place = call_str(call, "name");
+    bool into = str_ends(place, STR("/")); /* a directory, whether it is there or not */
+    place = into ? str_slice(place, 0, place.len - 1) : place;
     FileInfo info = { .kind = FILE_ABSENT };
-    bool is_single = alone && single != NULL && single->kind == VALUE_BOOL && single->boolean;
+    bool is_single =
+        !into && alone && single != NULL && single->kind == VALUE_BOOL && single->boolean;
     if (is_single && !host_stat(call->host, place, &info, err)) {
         return false;
     }
     if (!is_single || info.kind == FILE_DIRECTORY) {
-        place = arena_format(call->arena, "%" STR_FMT "/%" STR_FMT,
-                             STR_ARG(str_eq(place, STR("/")) ? STR_EMPTY : place),
+        place = arena_format(call->arena, "%" STR_FMT "/%" STR_FMT, STR_ARG(place),
                              STR_ARG(value_str(*path)));
     }
     if (!target_wish(call, place, target, err)) {
@@ -90,7 +92,14 @@ static bool wish_all(Call *call, Managed *managed, Error *err)
         return true;
     }
     Target *target = &managed->items[0];
-    if (!target_wish(call, call_str(call, "name"), target, err)) {
+    Str name = call_str(call, "name");
+    if (str_ends(name, STR("/"))) {
+        return error_set(err, ERROR_INVALID,
+                         "'%" STR_FMT "' is a directory: without 'from', 'name' is the path of a "
+                         "file and does not end with '/'",
+                         STR_ARG(name));
+    }
+    if (!target_wish(call, name, target, err)) {
         return false;
     }
     if (source != NULL) {
@@ -150,7 +159,9 @@ void managed_claims(Arena *arena, const Value *params, List *claims)
     target_claims(arena, managed_params, params, claims);
     Value name = params_get(managed_params, params, "name");
     if (!value_is_missing(params_get(managed_params, params, "from")) && value_is_string(name)) {
+        Str place = value_str(name);
+        place = str_ends(place, STR("/")) ? str_slice(place, 0, place.len - 1) : place;
         list_push(arena, claims,
-                  value_string(arena_format(arena, "fills:%" STR_FMT, STR_ARG(value_str(name)))));
+                  value_string(arena_format(arena, "fills:%" STR_FMT, STR_ARG(place))));
     }
 }

@@ -143,6 +143,10 @@ static void paths_are_absolute_and_clean(void **state)
         { PARAM_PATH, "/..", "'/'" },
         { PARAM_PATH, "/", "'/'" },
         { PARAM_PATH, "/etc/.hidden", "'/etc/.hidden'" },
+        { PARAM_PLACE, "/etc//motd", "'/etc/motd'" },
+        { PARAM_PLACE, "/etc/./motd/", "'/etc/motd/'" },
+        { PARAM_PLACE, "//", "'/'" },
+        { PARAM_PLACE, "etc/", "must be an absolute path, not 'etc/'" },
         { PARAM_PATH, "etc/motd", "must be an absolute path, not 'etc/motd'" },
         { PARAM_PATH, "17", "must be an absolute path, not 17" },
     };
