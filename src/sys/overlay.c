@@ -374,6 +374,33 @@ bool overlay_enter(Arena *arena, const OverlaySettings *settings, Overlay **out,
     return kernel_guard_raise(settings->network && !settings->is_apart, err);
 }
 
+/* Reconfiguring a file system drops the names that nobody uses; unlike a remount it leaves the flags of
+ * the mount alone. */
+static void forget_names(const char *point)
+{
+    int picked = fspick(AT_FDCWD, point, FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT);
+    if (picked >= 0) {
+        (void)fsconfig(picked, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0);
+        close(picked);
+    }
+}
+
+void overlay_refresh(void)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    OverlayMounts mounts = { 0 };
+    Error unheard;
+    if (!read_mounts(&arena, &mounts, &unheard)) {
+        return;
+    }
+    for (uint32_t i = 0; i < mounts.len; i++) {
+        if (str_eq_c(mounts.items[i].type, "overlay")) {
+            forget_names(arena_copy_c(&arena, mounts.items[i].point));
+        }
+    }
+}
+
 /* --- What came of it ------------------------------------------------------------------------- */
 
 typedef struct Walk {

@@ -19,7 +19,7 @@
 #include "sys/overlay_inner.h"
 
 enum {
-    ENTRIES_MAX = 20000, /* of all that is copied or made anew */
+    ENTRIES_MAX = 20000, /* that are copied or made of one directory right below the copied one */
     DEPTH_MAX = 12,
     FILE_MAX = 1 << 20 /* bytes; larger ones are left out */
 };
@@ -93,6 +93,8 @@ static void copy_folder(Copy *copy, int from, int to, uint32_t depth)
     int again = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = again < 0 ? NULL : fdopendir(again);
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        copy->entries =
+            depth == 0 ? 0 : copy->entries; /* one that is large takes none of another */
         if (!is_dots(entry->d_name)) {
             copy_entry(copy, from, to, entry->d_name, depth);
         }

@@ -23,7 +23,8 @@
 #include "sys/link.h"
 
 enum {
-    NOTE_SIZE = 1024
+    NOTE_SIZE = 1024,
+    REFRESH_MS = 1000 /* how old the files of the machine may look inside */
 };
 
 /* Abstract, so that it is of this network alone and leaves no file. */
@@ -153,7 +154,9 @@ int twin_keep(const TwinDaemon *daemon, int channel)
                                { .fd = channel, .events = 0 } };
     for (;;) {
         struct signalfd_siginfo info;
-        (void)!poll(polled, COUNT_OF(polled), -1);
+        if (poll(polled, COUNT_OF(polled), REFRESH_MS) == 0) {
+            overlay_refresh();
+        }
         (void)!read(ends, &info, sizeof info);
         pass_on(notes, channel);
         if (reap(process, &code) || polled[2].revents != 0) {
@@ -214,6 +217,7 @@ _Noreturn static void become_program(const char *const *argv, const char *const 
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         signal(numbers[i], SIG_DFL);
     }
+    overlay_refresh(); /* /proc is that of the twin's processes, of which only this one is */
     execvpe(argv[0], (char *const *)argv, (char *const *)env);
     file_error(&err, errno, argv[0]);
     give_up(&err, report);

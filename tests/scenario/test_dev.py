@@ -206,6 +206,70 @@ def test_a_site_changes_the_node_that_it_is_applied_on(start):
     assert dev.inside("node1", "sh", "-c", "ls -d /etc/web || echo none") == "none\n"
 
 
+def save(path, text):
+    """As editors do: a new file in the place of the old one."""
+    draft = path.with_suffix(".draft")
+    draft.write_text(text)
+    draft.chmod(0o755)
+    draft.rename(path)
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A directory with a file, for any user to read."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="eden-test-"))
+    folder.chmod(0o755)
+    save(folder / "file", "old\n")
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("user", ["root", "nobody"])
+def test_a_node_sees_files_of_the_machine_as_they_are_now(start, for_all, project, user):
+    prefix = as_nobody() if user == "nobody" else ()
+    dev = start("--nodes", 1, path=for_all, prefix=prefix)
+    file, new = project / "file", project / "new"
+    look = ("sh", "-c", f"cat {file}; cat {new} 2>/dev/null; ls {project}")
+    assert dev.inside("node1", *look, prefix=prefix) == "old\nfile\n"
+    save(file, "changed\n")
+    save(new, "new\n")
+    assert dev.inside("node1", *look, prefix=prefix) == "changed\nnew\nfile\nnew\n"
+    file.unlink()
+    assert "changed" not in dev.inside("node1", *look, prefix=prefix)
+    # A program, as eden after a build.
+    save(file, "#!/bin/sh\necho one\n")
+    assert dev.inside("node1", file, prefix=prefix) == "one\n"
+    save(file, "#!/bin/sh\necho two\n")
+    assert dev.inside("node1", file, prefix=prefix) == "two\n"
+
+
+def test_a_program_that_runs_in_a_node_sees_what_is_saved_meanwhile(start, project):
+    dev = start("--nodes", 1)
+    file = project / "file"
+    waits = f"cat {file}; until [ $(cat {file}) = saved ]; do sleep 0.05; done; echo seen"
+    running = subprocess.Popen(
+        [dev.eden_path, "dev", "--directory", dev.card["directory"], "--in", "node1", "--",
+         "sh", "-c", waits],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment(), cwd=project)
+    try:
+        assert running.stdout.readline() == "old\n"
+        save(file, "saved\n")
+        assert running.communicate(timeout=LIMIT)[0] == "seen\n"
+    finally:
+        running.kill()
+        running.wait()
+
+
+def test_what_a_node_changed_stays_its_own(start, project):
+    dev = start("--nodes", 2)
+    file = project / "file"
+    dev.inside("node1", "sh", "-c", f"echo mine > {file}")
+    save(file, "saved\n")
+    assert dev.inside("node1", "cat", file) == "mine\n"
+    assert dev.inside("node2", "cat", file) == "saved\n"
+    assert file.read_text() == "saved\n"
+
+
 def test_a_node_sees_its_own_processes_and_network_only(start):
     dev = start("--nodes", 2)
     seen = dev.inside("node1", "sh", "-c", "ls -d /proc/[0-9]* | wc -l; ls /sys/class/net")
