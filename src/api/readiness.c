@@ -4,11 +4,14 @@
 
 #include "api/json_out.h"
 
-static void put_problem(Buf *out, const char *what, const char *why)
+static void put_problem(Buf *out, const char *what, const char *why, const char *condition)
 {
     json_out_open(out, NULL, '{');
     json_out_text(out, "what", str_from_c(what));
     json_out_text(out, "why", str_from_c(why));
+    if (condition != NULL) {
+        json_out_text(out, "condition", str_from_c(condition));
+    }
     json_out_close(out, '}');
 }
 
@@ -21,12 +24,17 @@ static const char *judge(const ReadyCertificate *one, int64_t now_ms)
 
 static bool put_problems(Buf *out, const ReadyState *state, bool in_detail)
 {
-    bool ok = state->is_writable && !state->stops;
+    bool ok = state->is_writable && !state->stops && !state->admits_nobody;
     if (state->stops) {
-        put_problem(out, "server", "it stops");
+        put_problem(out, "server", "it stops", NULL);
     }
     if (!state->is_writable) {
-        put_problem(out, "store", in_detail ? state->why_not : "it cannot be written");
+        put_problem(out, "store", in_detail ? state->why_not : "it cannot be written",
+                    state->condition);
+    }
+    if (state->admits_nobody) {
+        put_problem(out, "revocations", "the list cannot be read; no certificate is accepted",
+                    NULL);
     }
     for (uint32_t i = 0; i < state->certificate_count; i++) {
         const ReadyCertificate *one = &state->certificates[i];
@@ -34,7 +42,7 @@ static bool put_problems(Buf *out, const ReadyState *state, bool in_detail)
         char what[64];
         if (why != NULL) {
             snprintf(what, sizeof what, "certificate %s", one->name);
-            put_problem(out, what, why);
+            put_problem(out, what, why, NULL);
             ok = false;
         }
     }

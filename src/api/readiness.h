@@ -10,13 +10,15 @@ typedef struct ReadyCertificate {
 
 typedef struct ReadyState {
     bool stops;
-    bool is_writable;    /* the store */
-    const char *why_not; /* for operators */
+    bool is_writable;      /* the store */
+    const char *condition; /* when it is not: "damaged" */
+    const char *why_not;   /* for operators */
+    bool admits_nobody;    /* the list of revocations cannot be read */
     int64_t now_ms;
     const ReadyCertificate *certificates;
     uint32_t certificate_count;
 } ReadyState;
 
-/* {"format":"eden.ready/1","ready":false,"problems":[{"what":"store","why":"it cannot be written"}]}, and
- * whether it is. `in_detail`: for operators, who may know of files and disks. */
+/* {"format":"eden.ready/1","ready":false,"problems":[{"what":"store","why":"it cannot be written",
+ * "condition":"damaged"}]}, and whether it is. `in_detail`: for operators, who may know of files and disks. */
 bool readiness_put(Buf *out, const ReadyState *state, bool in_detail);

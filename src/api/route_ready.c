@@ -46,6 +46,12 @@ static uint32_t look_at(const OwnCertificates *own, ReadyCertificate out[OWN_KIN
     return OWN_KINDS;
 }
 
+static bool has_unreadable_revocations(const ApiSettings *settings)
+{
+    const Roster *roster = settings->roster == NULL ? NULL : *settings->roster;
+    return roster != NULL && roster_revoked(roster)->is_unreadable;
+}
+
 void ready_get(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
@@ -53,7 +59,9 @@ void ready_get(ApiCall *call)
     ReadyCertificate certificates[OWN_KINDS];
     ReadyState state = { .stops = settings->stops != NULL && *settings->stops,
                          .is_writable = store.writable,
+                         .condition = store_condition_name(store.condition),
                          .why_not = store.reason,
+                         .admits_nobody = has_unreadable_revocations(settings),
                          .now_ms = loop_wall_ms(settings->at.loop),
                          .certificates = certificates,
                          .certificate_count = look_at(settings->own, certificates) };

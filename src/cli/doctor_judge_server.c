@@ -213,12 +213,31 @@ DoctorResult judge_store(Arena *arena, const DoctorView *view)
         return doctor_say(arena, DOCTOR_OK, "it can be written");
     }
     Str why = view->store_why;
+    if (str_eq_c(view->store_condition, "damaged")) {
+        return doctor_fix(doctor_say(arena, DOCTOR_FAILED,
+                                     "it is damaged and takes no writes: %" STR_FMT, STR_ARG(why)),
+                          "make a backup of what can be read ('eden backup create FILE'), stop the "
+                          "server, then 'eden cluster check'");
+    }
     DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "it cannot be written%s%" STR_FMT,
                                      why.len > 0 ? ": " : "", STR_ARG(why));
     return doctor_fix(result,
                       "do not stop the server, which may be all that has it: free space, or "
                       "make its directory again, for the server's user; it tries again "
                       "every 10 seconds, and its log tells more");
+}
+
+DoctorResult judge_revocations(Arena *arena, const DoctorView *view)
+{
+    if (!view->is_server && !runs(view)) {
+        return skip(arena);
+    }
+    if (!runs(view)) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "no server tells of it");
+    }
+    return view->revocations_why.len == 0
+               ? doctor_say(arena, DOCTOR_OK, "it can be read")
+               : doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(view->revocations_why));
 }
 
 /* --- The cluster ----------------------------------------------------------------------------- */

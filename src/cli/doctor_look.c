@@ -258,15 +258,15 @@ static void ask_nodes(Look *look, const char *socket, DoctorAnswer *out)
 static void ask_why(Look *look, const char *socket)
 {
     DoctorAnswer ready;
-    if (value_get_bool(look->view->health.json, "healthy")) {
-        return;
-    }
     ask_local(look, socket, STR("/readyz"), &ready);
     const List *problems = ready.err.kind == ERROR_NONE ? value_get_list(ready.json, "problems")
                                                         : list_new(look->arena, 0);
     for (uint32_t i = 0; i < problems->len; i++) {
         if (str_eq_c(value_get_text(problems->items[i], "what"), "store")) {
             look->view->store_why = value_get_text(problems->items[i], "why");
+            look->view->store_condition = value_get_text(problems->items[i], "condition");
+        } else if (str_eq_c(value_get_text(problems->items[i], "what"), "revocations")) {
+            look->view->revocations_why = value_get_text(problems->items[i], "why");
         }
     }
 }

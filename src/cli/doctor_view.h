@@ -93,7 +93,9 @@ typedef struct DoctorView {
     int64_t disk_size, disk_free; /* bytes; 0: not known */
     bool store_looked;            /* only while no server runs */
     Error store_err;
-    Str store_why; /* a server that answers cannot write it; empty: it can, or does not say */
-    Str failure;   /* what a server that does not answer has left about its end; empty: nothing */
+    Str revocations_why; /* the list of a server that answers cannot be used; else empty */
+    Str store_condition; /* then: "damaged" */
+    Str store_why;       /* a server that answers cannot write it; empty: it can, or does not say */
+    Str failure; /* what a server that does not answer has left about its end; empty: nothing */
     DoctorAnswer health, session, nodes, tokens, pki, audit;
 } DoctorView;

@@ -29,13 +29,14 @@ bool guarded_keys_check(Str prefix, Str key, Str end, Error *err)
         cluster_key_idempotency_all(&arena, prefix),
         cluster_key_cursor_key(&arena, prefix),
         cluster_key_store_id(&arena, prefix),
+        cluster_key_object_all(&arena, prefix, STR("pki")),
+        cluster_key_token_all(&arena, prefix),
     };
     for (size_t i = 0; i < COUNT_OF(guarded); i++) {
         if (meets(key, end, guarded[i], store_prefix_end(&arena, guarded[i]))) {
             return error_set(err, ERROR_DENIED,
-                             "what is below %" STR_FMT
-                             " is not changed as keys, by nobody: it says "
-                             "who may do what, and who did",
+                             "keys below %" STR_FMT
+                             " cannot be changed as keys: they record who may do what, and who did",
                              STR_ARG(guarded[i]));
         }
     }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/node_record.h"
@@ -232,13 +233,24 @@ static bool forget_node(Roster *roster, Str key)
 
 /* --- Revocations ----------------------------------------------------------------------------- */
 
-/* A list that cannot be read must not pass for an empty one. */
-static bool take_revocations(Roster *roster, Str text, Error *err)
+/* A list that cannot be read must not pass for an empty one: no certificate is accepted then. The
+ * server goes on, for operators on its own machine. */
+static void take_revocations(Roster *roster, Str text)
 {
+    bool was_unreadable = roster->revoked.is_unreadable;
+    Error err;
     arena_reset(&roster->list);
     roster->revoked = (RevocationList){ 0 };
-    return text.len == 0 ||
-           revocation_read(&roster->list, arena_copy(&roster->list, text), &roster->revoked, err);
+    if (text.len == 0 ||
+        revocation_read(&roster->list, arena_copy(&roster->list, text), &roster->revoked, &err)) {
+        return;
+    }
+    roster->revoked = (RevocationList){ .is_unreadable = true };
+    if (!was_unreadable) {
+        log_error("the list of revocations cannot be read; no node is let in until it is repaired: "
+                  "stop the server, then 'eden cluster check'",
+                  LOG_C("why", err.text));
+    }
 }
 
 /* --- Reading and watching -------------------------------------------------------------------- */
@@ -300,17 +312,12 @@ static void nodes_changed(void *context, const StoreBatch *batch)
 static void revocations_changed(void *context, const StoreBatch *batch)
 {
     Roster *roster = context;
-    Error err;
     if (!look_at(roster, batch)) {
         return;
     }
     const StoreEvent *last = &batch->events[batch->count - 1];
     store_watch_ack(roster->watches[WATCH_REVOCATIONS]);
-    if (!take_revocations(roster, last->deleted ? STR_EMPTY : last->kv.value, &err)) {
-        error_wrap(&err, "the list of revocations");
-        lose(roster, &err);
-        return;
-    }
+    take_revocations(roster, last->deleted ? STR_EMPTY : last->kv.value);
     roster->events.changed(roster->events.context);
 }
 
@@ -359,11 +366,7 @@ static void read_done(void *context, const StoreReply *reply, const Error *err)
     serials_sort(roster);
     roster->reading = false;
     Str list = revocations->kv_count > 0 ? revocations->kvs[0].value : STR_EMPTY;
-    if (!take_revocations(roster, list, &failure)) {
-        error_wrap(&failure, "the list of revocations");
-        lose(roster, &failure);
-        return;
-    }
+    take_revocations(roster, list);
     if (!start_watching(roster, reply->revision + 1, &failure)) {
         lose(roster, &failure);
         return;

@@ -124,6 +124,11 @@ void revocation_prune(RevocationList *list, int64_t now_ms)
 bool revocation_check(const RevocationList *list, Str node, Str serial, Error *err)
 {
     uint32_t at;
+    if (list->is_unreadable) {
+        return error_set(err, ERROR_DENIED,
+                         "the list of revocations cannot be read, so that no certificate is "
+                         "accepted; an operator repairs it ('eden cluster check')");
+    }
     if (find(list->serials, list->serial_count, sizeof *list->serials, serial, &at)) {
         return error_set(err, ERROR_DENIED,
                          "the certificate %" STR_FMT " of '%" STR_FMT "' was revoked",

@@ -34,6 +34,8 @@ typedef struct RevocationList {
     uint32_t serial_count;
     NameRule *names;
     uint32_t name_count;
+    /* Nobody knows who is on it: it passes no certificate at all, until it is repaired. */
+    bool is_unreadable;
 } RevocationList;
 
 /* Takes back one certificate, which expires at `until_ms`. Twice is once. Fails with ERROR_INVALID

@@ -30,6 +30,7 @@
 enum {
     SWEEP_MS = 10 * 1000, /* until the next look for connections whose certificate has expired,
                              and at whether the store can be written */
+    STORE_VERIFY_MS = 24 * 3600 * 1000,
 };
 
 struct Server {
@@ -665,11 +666,21 @@ static void store_lost(void *context, const StoreLoss *loss)
     }
 }
 
+/* What can be read is served, so that operators see what there is. */
+static void store_damaged(void *context, const char *why)
+{
+    log_error("the store is damaged and takes no writes", LOG_C("why", why));
+}
+
 /* Where settings are, a store is: an empty one would know none of the nodes. */
 static bool open_store(Server *server, Error *err)
 {
     const char *path = own_path(server, "/" SERVER_STORE).data;
-    const StoreSettings settings = { .existing = true, .lost = store_lost, .context = server };
+    const StoreSettings settings = { .existing = true,
+                                     .verify_ms = STORE_VERIFY_MS,
+                                     .lost = store_lost,
+                                     .damaged = store_damaged,
+                                     .context = server };
     if (!store_open_sqlite(server->options.loop, path, &settings, &server->store, err)) {
         return err->kind == ERROR_NOT_FOUND ? store_identity_lost(server->options.state_dir, err)
                                             : false;

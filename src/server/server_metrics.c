@@ -44,6 +44,7 @@ static void put_store(const ServerView *view, MetricsText *text)
 {
     StoreStatus store = store_look(view->store);
     put(text, METRIC_STORE_WRITABLE, store.writable);
+    put(text, METRIC_STORE_DAMAGED, store.condition == STORE_DAMAGED);
     put(text, METRIC_STORE_REVISION, store.revision);
     put(text, METRIC_STORE_COMPACTED, store.compacted);
     put(text, METRIC_STORE_BYTES, store.bytes);

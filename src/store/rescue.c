@@ -57,7 +57,7 @@ static bool save(Engine *engine, const Places *places, Error *err)
     EngineState state;
     bool done = file_write_private(places->draft, STR_EMPTY, err) &&
                 sqlite_engine_copy_open(engine, places->draft, err) &&
-                sqlite_engine_check(places->draft, &state, err) &&
+                sqlite_engine_check(places->draft, NULL, NULL, &state, err) &&
                 file_settle(places->draft, places->rescued, err);
     if (!done) {
         file_remove(places->draft);

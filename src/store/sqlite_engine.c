@@ -11,7 +11,10 @@
 
 enum {
     APPLICATION_ID = 0x6564656e, /* "eden" */
+    PROGRESS_STEPS = 10000,      /* of SQLite's machine, between two questions whether to stop */
 };
+
+#define RESTORE_HINT "restore a backup: 'eden backup restore FILE'"
 
 /* Keys have a table without row ids: their rows are short and found by key alone. Changes are
  * added at the end and found by id; large values are kept well there. The index is only of keys
@@ -97,7 +100,7 @@ bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
         return error_set(err, ERROR_UNAVAILABLE, "%s: the disk is full", sqlite->path);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return error_set(err, ERROR_OS, "%s is damaged (%s); restore a backup", sqlite->path, text);
+        return error_set(err, ERROR_OS, "%s is damaged (%s); " RESTORE_HINT, sqlite->path, text);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return error_set(err, ERROR_CONFLICT, "%s is used by somebody else", sqlite->path);
@@ -106,6 +109,12 @@ bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN: return error_set(err, ERROR_DENIED, "%s: %s", sqlite->path, text);
     default: break;
+    }
+    /* A page that the disk does not give back is no better than one with something else in it. */
+    if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ ||
+        code == SQLITE_IOERR_CORRUPTFS || code == SQLITE_IOERR_DATA) {
+        return error_set(err, ERROR_OS, "%s cannot be read (%s); " RESTORE_HINT, sqlite->path,
+                         number != 0 ? strerror(number) : sqlite3_errstr(code));
     }
     /* Which of the pages that were to be flushed are lost, nobody can tell afterwards: a second
      * fsync would say that all is well. What is in the file is read anew when it is opened. */
@@ -143,9 +152,10 @@ static bool get_number(SqliteEngine *sqlite, const char *text, int64_t *out, Err
     return found;
 }
 
-/* What a pragma answers must be `expected`; ERROR_OS, with `otherwise`, when it is something else. */
+/* What a pragma answers must be `expected`; ERROR_OS when it is something else: "PATH OTHERWISE (ANSWER)",
+ * and then `hint`. */
 static bool expect(SqliteEngine *sqlite, const char *text, const char *expected,
-                   const char *otherwise, Error *err)
+                   const char *otherwise, const char *hint, Error *err)
 {
     sqlite3_stmt *statement = NULL;
     int result = sqlite3_prepare_v2(sqlite->db, text, -1, &statement, NULL);
@@ -156,7 +166,7 @@ static bool expect(SqliteEngine *sqlite, const char *text, const char *expected,
     if (result == SQLITE_ROW) {
         const char *found = (const char *)sqlite3_column_text(statement, 0);
         good = str_eq_c(str_from_c(found), expected) ||
-               error_set(err, ERROR_OS, "%s %s (%s)", sqlite->path, otherwise, found);
+               error_set(err, ERROR_OS, "%s %s (%.120s)%s", sqlite->path, otherwise, found, hint);
     } else {
         sqlite_failure(sqlite, result, err);
     }
@@ -272,7 +282,8 @@ bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Erro
     if (!connect(sqlite, path, SQLITE_OPEN_READWRITE, err) || !get_format(sqlite, &format, err)) {
         return false;
     }
-    if (!expect(sqlite, "PRAGMA journal_mode = WAL", "wal", "is where no log can be kept", err) ||
+    if (!expect(sqlite, "PRAGMA journal_mode = WAL", "wal", "is where no log can be kept", "",
+                err) ||
         !run_text(sqlite, "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;", err) ||
         (format == 0 && !make_tables(sqlite, err)) || !prepare(sqlite, err) ||
         !mark_files(sqlite, err)) {
@@ -291,6 +302,16 @@ bool sqlite_engine_open_reader(const char *path, Engine **out, Error *err)
         return false;
     }
     sqlite3_wal_autocheckpoint(sqlite->db, 0);
+    *out = &TAKE(sqlite)->engine;
+    return true;
+}
+
+bool sqlite_engine_open_closed(const char *path, Engine **out, Error *err)
+{
+    AUTO(SqliteEngine) *sqlite = make(path);
+    if (!connect(sqlite, path, SQLITE_OPEN_READONLY, err) || !prepare(sqlite, err)) {
+        return false;
+    }
     *out = &TAKE(sqlite)->engine;
     return true;
 }
@@ -327,7 +348,8 @@ bool sqlite_engine_copy_open(Engine *engine, const char *to, Error *err)
     return copy_into((SqliteEngine *)engine, to, err);
 }
 
-bool sqlite_engine_check(const char *path, EngineState *out, Error *err)
+bool sqlite_engine_check(const char *path, int (*stop)(void *context), void *context,
+                         EngineState *out, Error *err)
 {
     AUTO(SqliteEngine) *sqlite = make(path);
     int64_t format;
@@ -337,6 +359,8 @@ bool sqlite_engine_check(const char *path, EngineState *out, Error *err)
     if (format == 0) {
         return error_set(err, ERROR_INVALID, "%s is no store of eden's", path);
     }
-    return expect(sqlite, "PRAGMA integrity_check(1)", "ok", "is damaged", err) &&
+    sqlite3_progress_handler(sqlite->db, stop == NULL ? 0 : PROGRESS_STEPS, stop, context);
+    return expect(sqlite, "PRAGMA integrity_check(1)", "ok", "is damaged", "; " RESTORE_HINT,
+                  err) &&
            prepare(sqlite, err) && sqlite->engine.kind->get_state(&sqlite->engine, out, err);
 }

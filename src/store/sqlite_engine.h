@@ -15,6 +15,8 @@ enum {
 MUST_CHECK bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Error *err);
 /* For reading beside the one that writes. */
 MUST_CHECK bool sqlite_engine_open_reader(const char *path, Engine **out, Error *err);
+/* For reading a file that nobody has open, which stays as it is. */
+MUST_CHECK bool sqlite_engine_open_closed(const char *path, Engine **out, Error *err);
 
 /* A whole copy of what is there now, in an empty file. It is not on the disk yet. */
 MUST_CHECK bool sqlite_engine_copy(const char *path, const char *to, Error *err);
@@ -23,6 +25,7 @@ MUST_CHECK bool sqlite_engine_copy_open(Engine *engine, const char *to, Error *e
 /* Whether the files of an engine that writes are those that would be opened by their names; of one
  * that does not, true. `log`: that of its log too. Any thread. */
 bool sqlite_engine_is_in_place(const Engine *engine, bool log);
-/* Looks at every page and every row of a file that nobody writes: ERROR_OS when it is damaged,
- * ERROR_INVALID when it is no store, or a newer one. */
-MUST_CHECK bool sqlite_engine_check(const char *path, EngineState *out, Error *err);
+/* Looks at every page and every row of a file: ERROR_OS when it is damaged, ERROR_INVALID when it is no
+ * store, or a newer one. `stop` is asked now and then, and ends it with ERROR_UNAVAILABLE; may be NULL. */
+MUST_CHECK bool sqlite_engine_check(const char *path, int (*stop)(void *context), void *context,
+                                    EngineState *out, Error *err);

@@ -14,7 +14,6 @@
 #include "sys/file.h"
 #include "sys/file_settle.h"
 
-#define STORE_FILE "store.db"
 #define STORE_LOCK "store.lock"
 
 #define LOST_TEXT                                    \
@@ -44,6 +43,7 @@ static void deliver_write(Store *store, Job *job)
 static void deliver_read(Store *store, Job *job)
 {
     job_leaves(store, job);
+    store->verifying = store->verifying && job->kind != JOB_VERIFY;
     if (job->kind == JOB_SCAN) {
         watches_scanned(store, job);
         return;
@@ -61,6 +61,7 @@ static size_t take_done(Store *store, JobList *written, JobList *read, JobList *
     *copied = store->copied;
     store->written = store->read = store->copied = (JobList){ 0 };
     store->told = store->news;
+    store->damage_told = store->damage;
     size_t bytes = store->answer_bytes;
     pthread_mutex_unlock(&store->mutex);
     if (store->told.compacted > store->state.compacted) {
@@ -116,6 +117,17 @@ static void tell_loss(Store *store)
     }
 }
 
+/* The same. */
+static void tell_damage(Store *store)
+{
+    if (store->damage_told.is_there && !store->damage_is_told) {
+        store->damage_is_told = true;
+        if (store->settings.damaged != NULL) {
+            store->settings.damaged(store->settings.context, store->damage_told.text);
+        }
+    }
+}
+
 static void deliver(void *context)
 {
     Store *store = context;
@@ -126,6 +138,7 @@ static void deliver(void *context)
     }
     deliver_done(store);
     store_release_reads(store);
+    tell_damage(store);
     tell_loss(store);
 }
 
@@ -137,6 +150,17 @@ static void answer_all(void *context)
     for (Job *job; (job = job_list_take(&answers)) != NULL;) {
         deliver_read(store, job);
     }
+}
+
+/* Damage that nobody reads is found before the last good backup is gone. */
+static void verify(void *context)
+{
+    Store *store = context;
+    if (!store->verifying) {
+        store->verifying = true;
+        store_start_copy(store, job_new(JOB_VERIFY));
+    }
+    loop_timer_start(&store->verify, store->settings.verify_ms);
 }
 
 /* --- Life ------------------------------------------------------------------------------------ */
@@ -154,10 +178,12 @@ static Store *make(Loop *loop, const StoreSettings *settings)
     }
     store->directory.descriptor = -1;
     store->lock.descriptor = -1;
+    store->mark.file.descriptor = -1;
     store->writer_news.writable = true;
     pthread_mutex_init(&store->mutex, NULL);
     loop_task_init(&store->deliver_task, deliver, store);
     loop_task_init(&store->answer_task, answer_all, store);
+    loop_timer_init(&store->verify, loop, verify, store);
     return store;
 }
 
@@ -170,6 +196,7 @@ static void unmake(Store *store)
     if (store->writer != NULL) {
         store->writer->kind->close(store->writer);
     }
+    damage_close(store);
     file_lock_release(&store->lock);
     directory_close(&store->directory);
     pthread_mutex_destroy(&store->mutex);
@@ -181,7 +208,8 @@ static void unmake(Store *store)
 static bool start(Store *store, Error *err)
 {
     Engine *engine = store->reader;
-    if (!engine->kind->get_state(engine, &store->state, err) || !leases_load(store, err)) {
+    if (!engine->kind->get_state(engine, &store->state, err) || !leases_load(store, err) ||
+        !damage_open(store, err)) {
         return false;
     }
     store->writer_state = store->state;
@@ -204,6 +232,14 @@ Store *store_open_memory(Loop *loop, const StoreSettings *settings)
     return store;
 }
 
+static char *path_in(const char *directory)
+{
+    size_t room = strlen(directory) + sizeof "/" STORE_FILE;
+    char *path = memory_new(room);
+    snprintf(path, room, "%s/%s", directory, STORE_FILE);
+    return path;
+}
+
 /* The directory, its lock, and where the file is. */
 static bool enter(Store *store, const char *directory, Error *err)
 {
@@ -223,9 +259,7 @@ static bool enter(Store *store, const char *directory, Error *err)
         }
         return false;
     }
-    size_t room = strlen(directory) + sizeof "/" STORE_FILE;
-    store->path = memory_new(room);
-    snprintf(store->path, room, "%s/%s", directory, STORE_FILE);
+    store->path = path_in(directory);
     return true;
 }
 
@@ -264,6 +298,12 @@ bool store_open_sqlite(Loop *loop, const char *directory, const StoreSettings *s
         store->write_worker = worker_new(work_write, store);
         store->read_worker = worker_new(work_read, store);
     }
+    if (store->damage.is_there) {
+        loop_defer(loop, &store->deliver_task);
+    }
+    if (store->settings.verify_ms > 0) {
+        loop_timer_start(&store->verify, 0);
+    }
     *out = store;
     return true;
 }
@@ -297,6 +337,7 @@ void store_close(Store *store)
     pthread_mutex_lock(&store->mutex);
     store->closing = true;
     pthread_mutex_unlock(&store->mutex);
+    loop_timer_stop(&store->verify);
     worker_free(store->write_worker);
     worker_free(store->read_worker);
     worker_free(store->copy_worker);
@@ -417,7 +458,7 @@ static bool check_snapshot(const char *path, Str digest, Error *err)
         return error_set(err, ERROR_OS, "%s is not the file that was written: its digest is %s",
                          path, found);
     }
-    return sqlite_engine_check(path, &state, err);
+    return sqlite_engine_check(path, NULL, NULL, &state, err);
 }
 
 bool store_restore(const char *directory, const char *path, Str digest, Error *err)
@@ -467,20 +508,39 @@ bool store_is_open(const char *directory)
 
 bool store_check(const char *directory, Error *err)
 {
-    AUTO_CLEAR(Directory) open = { .descriptor = -1 };
-    AUTO_CLEAR(Arena) arena;
+    Store *store = make(NULL, NULL);
     EngineState state;
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (!directory_open(directory, &open, err)) {
-        return false;
+    bool ok = directory_open(directory, &store->directory, err);
+    if (ok && file_lock_is_held(&store->directory, STORE_LOCK)) {
+        ok = error_set(err, ERROR_CONFLICT, "%s: another process has this store open", directory);
+    } else if (ok && !directory_has(&store->directory, STORE_FILE)) {
+        ok = error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
+    } else if (ok) {
+        store->path = path_in(directory);
+        ok = sqlite_engine_check(store->path, NULL, NULL, &state, err) &&
+             damage_check(store, state.revision, err);
     }
-    if (file_lock_is_held(&open, STORE_LOCK)) {
-        return error_set(err, ERROR_CONFLICT, "%s: somebody has this store open", directory);
-    }
-    if (!directory_has(&open, STORE_FILE)) {
-        return error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
-    }
-    return sqlite_engine_check(arena_format(&arena, "%s/" STORE_FILE, directory).data, &state, err);
+    unmake(store);
+    return ok;
+}
+
+bool store_accept(const char *directory, Str key, Str value, StoreAccepted *out, Error *err)
+{
+    Store *store = make(NULL, NULL);
+    bool ok = store_is_there(directory)
+                  ? enter(store, directory, err) && damage_accept(store, key, value, out, err)
+                  : error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
+    unmake(store);
+    return ok;
+}
+
+const char *store_condition_name(StoreCondition condition)
+{
+    static const char *const names[] = { [STORE_OK] = "ok",
+                                         [STORE_UNWRITABLE] = "unwritable",
+                                         [STORE_LOST] = "lost",
+                                         [STORE_DAMAGED] = "damaged" };
+    return names[condition];
 }
 
 StoreStatus store_status(const Store *store)
@@ -493,12 +553,17 @@ StoreStatus store_status(const Store *store)
         .watches = store->watches.count,
         .watches_behind = store->watches.behind,
         .leases = store->leases.count,
-        .writable = store->told.writable,
         .durable_ms = store->durable_ms,
         .commits = store->told.commits,
         .writes = store->writes_answered,
     };
-    snprintf(status.reason, sizeof status.reason, "%s", store->told.reason);
+    status.condition = store->damage_told.is_there ? STORE_DAMAGED
+                       : store->told.loss.is_lost  ? STORE_LOST
+                       : !store->told.writable     ? STORE_UNWRITABLE
+                                                   : STORE_OK;
+    status.writable = status.condition == STORE_OK;
+    snprintf(status.reason, sizeof status.reason, "%s",
+             status.condition == STORE_DAMAGED ? store->damage_told.text : store->told.reason);
     return status;
 }
 
@@ -506,6 +571,7 @@ StoreStatus store_look(const Store *store)
 {
     StoreStatus status = store_status(store);
     if (store->path != NULL && !sqlite_engine_is_in_place(store->writer, true)) {
+        status.condition = STORE_LOST;
         status.writable = false;
         snprintf(status.reason, sizeof status.reason, "%s", LOST_TEXT);
     }

@@ -56,12 +56,18 @@ typedef struct StoreLoss {
 } StoreLoss;
 typedef void StoreLost(void *context, const StoreLoss *loss);
 
+/* The file is damaged, or has lost writes that were acknowledged. Nothing is written any more, also not
+ * after a restart; what can be read is read. */
+typedef void StoreDamaged(void *context, const char *why);
+
 typedef struct StoreSettings {
     int64_t keep_revisions; /* older ones are compacted; 0: STORE_KEEP_REVISIONS; negative: all */
     int64_t progress_ms;    /* a watch with no news is told so; 0: STORE_PROGRESS_MS */
     uint32_t wal_pages;     /* written into the database when so many have gathered; 0: fitting */
     bool existing;          /* it is there already, or was lost: ERROR_NOT_FOUND */
+    int64_t verify_ms;      /* every page is read at the start and so often; 0: never */
     StoreLost *lost;        /* called when that is noticed, and when it is saved; may be NULL */
+    StoreDamaged *damaged;  /* called once, when it is noticed or known already; may be NULL */
     void *context;
 } StoreSettings;
 
@@ -295,13 +301,34 @@ MUST_CHECK bool store_snapshot(Store *store, const char *path, StoreSnapshotDone
  * checked first, against `digest` unless that is empty. ERROR_CONFLICT when there is one. */
 MUST_CHECK bool store_restore(const char *directory, const char *path, Str digest, Error *err);
 
+typedef struct StoreAccepted {
+    int64_t found;        /* the revision at which the file ends */
+    int64_t acknowledged; /* higher: the writes between are lost */
+    int64_t revision;     /* at which it continues */
+} StoreAccepted;
+
+/* Continues with a store that has lost writes, or whose file can be read again: puts `key` at a revision
+ * beyond all that were acknowledged, and compacts up to it, so that whoever has seen more than
+ * there is resyncs. Waits. ERROR_OS when pages are damaged, ERROR_CONFLICT when nothing is wrong or
+ * another process has it open. */
+MUST_CHECK bool store_accept(const char *directory, Str key, Str value, StoreAccepted *out,
+                             Error *err);
+
 /* Whether there is one that was ever written. Of one that cannot be looked at that is said too. */
 bool store_is_there(const char *directory);
 /* Whether a process has it open: then all of it is there, even when the file is lost. */
 bool store_is_open(const char *directory);
-/* Looks at every page of the store in `directory`, and changes nothing. ERROR_NOT_FOUND when there is
- * none, ERROR_CONFLICT when somebody has it open, else as store_open_sqlite. Waits. */
+/* Looks at every page of the store in `directory` and at its mark, and changes nothing. ERROR_NOT_FOUND
+ * when there is none, ERROR_CONFLICT when somebody has it open, else as store_open_sqlite. Waits. */
 MUST_CHECK bool store_check(const char *directory, Error *err);
+
+typedef enum StoreCondition {
+    STORE_OK,
+    STORE_UNWRITABLE, /* the last write failed */
+    STORE_LOST,       /* its file was removed or replaced */
+    STORE_DAMAGED,    /* and takes no writes until a backup is restored, or the loss accepted */
+} StoreCondition;
+const char *store_condition_name(StoreCondition condition); /* "ok", "damaged" */
 
 typedef struct StoreStatus {
     int64_t revision;  /* of the last write that was answered */
@@ -310,8 +337,9 @@ typedef struct StoreStatus {
     uint32_t pending;  /* calls that wait for an answer */
     uint32_t watches, watches_behind;
     uint32_t leases;
-    bool writable;      /* the last write went well */
-    char reason[200];   /* and if not, why */
+    StoreCondition condition;
+    bool writable;      /* STORE_OK */
+    char reason[480];   /* and if not, why */
     int64_t durable_ms; /* loop_now_ms() of the last write that is on the disk */
     uint64_t commits;   /* since it was opened: transactions of the disk */
     uint64_t writes;    /* those of callers in them */

@@ -16,7 +16,11 @@
 #include "store/store.h"
 #include "sys/directory.h"
 #include "sys/file_lock.h"
+#include "sys/slot_file.h"
 #include "sys/worker.h"
+
+#define STORE_FILE "store.db"
+#define STORE_MARK "store.mark"
 
 typedef enum JobKind {
     JOB_TXN,
@@ -27,6 +31,7 @@ typedef enum JobKind {
     JOB_LEASE_KEYS,
     JOB_SCAN,
     JOB_SNAPSHOT,
+    JOB_VERIFY, /* the store's own: looks at every page */
     JOB_LEASE,  /* asks the loop's thread alone */
     JOB_LEASES, /* the same */
 } JobKind;
@@ -78,6 +83,23 @@ typedef struct WriterNews {
     StoreLoss loss;
 } WriterNews;
 
+enum {
+    MARK_DAMAGE_MAX = 480, /* bytes */
+    MARK_ID_MAX = 80,
+};
+
+typedef struct StoreDamage {
+    bool is_there;
+    char text[MARK_DAMAGE_MAX]; /* with what to do */
+} StoreDamage;
+
+typedef struct StoreMark {
+    SlotFile file; /* closed: of a store in memory */
+    int64_t revision;
+    char id[MARK_ID_MAX]; /* of the store; empty or "-": it has none */
+    int64_t synced_us;    /* the writer's */
+} StoreMark;
+
 /* Changes of late, for watches that are up to date or nearly. */
 typedef struct Recent {
     Job **jobs; /* a ring of `cap`, by revision */
@@ -127,6 +149,8 @@ struct Store {
     WriterNews news;                                      /* the same */
     size_t answer_bytes;      /* the same: of what is done and not told yet */
     bool closing;             /* the same */
+    StoreDamage damage;       /* the same */
+    StoreMark mark;           /* the same */
     EngineState writer_state; /* the writer's */
     WriterNews writer_news;   /* the same */
     LoopTask deliver_task;    /* posted or, without threads, deferred */
@@ -139,6 +163,10 @@ struct Store {
     size_t pending_bytes;
     WriterNews told; /* the newest */
     bool loss_told, saving_told;
+    StoreDamage damage_told; /* as of `told` */
+    bool damage_is_told;
+    LoopTimer verify;
+    bool verifying;
     int64_t durable_ms;
     EngineState state; /* as of the last write that was answered */
     Recent recent;
@@ -176,6 +204,23 @@ void store_start_answer(Store *store, Job *job);
 void work_write(void *context); /* a Store, as of the others */
 void work_read(void *context);
 void work_copy(void *context);
+
+/* --- damage.c -------------------------------------------------------------------------------- */
+
+/* Reads the mark and compares it with the state; makes one where there is none. */
+MUST_CHECK bool damage_open(Store *store, Error *err);
+void damage_close(Store *store);
+/* The writer has committed up to `revision`, and tells its callers next. */
+void damage_acknowledge(Store *store, int64_t revision);
+/* The writer, between groups. */
+void damage_sync_mark(Store *store);
+/* The file is damaged: ERROR_OS of an engine. Any thread. */
+void damage_note(Store *store, const Error *why);
+/* Whether it is known to be damaged; then `err` says so. Any thread. */
+bool damage_refuses(Store *store, Error *err);
+/* What the mark says of a file that ends at `revision`; of a store that was only entered. */
+MUST_CHECK bool damage_check(Store *store, int64_t revision, Error *err);
+MUST_CHECK bool damage_accept(Store *store, Str key, Str value, StoreAccepted *out, Error *err);
 
 /* --- rescue.c -------------------------------------------------------------------------------- */
 

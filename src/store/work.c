@@ -94,7 +94,7 @@ static bool try_group(Store *store, Job *const *jobs, uint32_t *count, Error *er
 {
     Engine *engine = store->writer;
     EngineState state = store->writer_state;
-    if (!engine->kind->begin(engine, true, err)) {
+    if (damage_refuses(store, err) || !engine->kind->begin(engine, true, err)) {
         return false;
     }
     size_t bytes = 0;
@@ -112,12 +112,23 @@ static bool try_group(Store *store, Job *const *jobs, uint32_t *count, Error *er
     *count = done;
     store->writer_state = state;
     store->writer_news.commits++;
+    damage_acknowledge(store, state.revision);
     return true;
+}
+
+static void note_damage(Store *store, const Error *err)
+{
+    if (err->kind == ERROR_OS) {
+        damage_note(store, err);
+    }
 }
 
 static void note_outcome(Store *store, bool done, const Error *err)
 {
     WriterNews *news = &store->writer_news;
+    if (!done) {
+        note_damage(store, err);
+    }
     news->writable = done;
     snprintf(news->reason, sizeof news->reason, "%.*s", (int)sizeof news->reason - 1,
              done ? "" : err->text);
@@ -206,11 +217,12 @@ static bool upkeep(Store *store)
     }
     Engine *engine = store->writer;
     Error err;
-    if (!engine->kind->begin(engine, true, &err)) {
+    if (damage_refuses(store, &err) || !engine->kind->begin(engine, true, &err)) {
         return false;
     }
     if (!upkeep_within(store, &state, compact, &err)) {
         engine->kind->rollback(engine);
+        note_damage(store, &err);
         return false;
     }
     if (!engine->kind->commit(engine, &err)) {
@@ -266,6 +278,7 @@ void work_write(void *context)
         bool more = !is_closing(store) && upkeep(store);
         kept |= more;
         store->writer->kind->tidy(store->writer);
+        damage_sync_mark(store);
         if (count == 0 && !more) {
             break;
         }
@@ -317,6 +330,9 @@ void work_read(void *context)
         job->ok =
             engine->kind->begin(engine, false, &job->err) && perform_read(engine, job, &job->err);
         engine->kind->rollback(engine);
+        if (!job->ok) {
+            note_damage(store, &job->err);
+        }
         publish(store, &store->read, &job, 1);
     }
 }
@@ -355,8 +371,12 @@ static bool check_place(const Store *store, Error *err)
 static bool copy_to(Store *store, const char *draft, Arena *arena, Error *err)
 {
     if (store->path != NULL) {
-        return check_place(store, err) && sqlite_engine_copy(store->path, draft, err) &&
-               check_place(store, err);
+        bool ok = check_place(store, err) && sqlite_engine_copy(store->path, draft, err) &&
+                  check_place(store, err);
+        if (!ok) {
+            note_damage(store, err);
+        }
+        return ok;
     }
     const char *first = arena_format(arena, "%s.memory%c", draft, '\0').data;
     bool done = file_write_private(first, STR_EMPTY, err) &&
@@ -372,7 +392,7 @@ static bool perform_copy(Store *store, Job *job, Error *err)
     StoreSnapshot *snapshot = &job->snapshot;
     bool done = file_write_private(draft, STR_EMPTY, err) &&
                 copy_to(store, draft, &job->arena, err) &&
-                sqlite_engine_check(draft, &state, err) &&
+                sqlite_engine_check(draft, NULL, NULL, &state, err) &&
                 file_digest(draft, snapshot->digest, &snapshot->bytes, err) &&
                 file_settle(draft, job->path, err);
     if (!done) {
@@ -383,11 +403,28 @@ static bool perform_copy(Store *store, Job *job, Error *err)
     return true;
 }
 
+static int asks_to_stop(void *context)
+{
+    return is_closing(context);
+}
+
+static bool perform_verify(Store *store, Error *err)
+{
+    EngineState state;
+    bool ok = store->path == NULL || !sqlite_engine_is_in_place(store->writer, false) ||
+              sqlite_engine_check(store->path, asks_to_stop, store, &state, err);
+    if (!ok) {
+        note_damage(store, err);
+    }
+    return ok;
+}
+
 void work_copy(void *context)
 {
     Store *store = context;
     for (Job *job; (job = take(store, &store->copies)) != NULL;) {
-        job->ok = perform_copy(store, job, &job->err);
+        job->ok = job->kind == JOB_VERIFY ? perform_verify(store, &job->err)
+                                          : perform_copy(store, job, &job->err);
         publish(store, &store->copied, &job, 1);
     }
 }

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 
 import agents
+import cluster_world
 import daemons
 import pytest
 
@@ -78,7 +79,7 @@ def test_an_expired_token_is_refused(running, web):
     key = "/eden/objects/token/" + made["id"]
     record = json.loads(running.call("get", key).stdout)
     record["expires_ms"] = record["created_ms"] + 1
-    running.call("put", key, json.dumps(record), "--force")
+    cluster_world.rewrite(running, key, record)
     done = web.join("--token", made["token"], "--ca-pin", running.founded["ca_pin"], check=False)
     assert done.returncode == 4
     assert "expired" in done.stderr

@@ -464,11 +464,22 @@ static void what_a_kind_does_not_keep_is_refused(void **state)
     assert_int_equal(f->status, 201);
 }
 
+static void put_past_api(void *context, const StoreReply *reply, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    loop_stop(f->world.loop);
+}
+
 static void a_token_that_cannot_be_read_hides_no_other_and_goes(void **state)
 {
     Fixture *f = *state;
+    Error err;
     ask(f, "PUT", "/v1/store?key=/eden/objects/token/22222222", "{\"value\":\"?\"}");
-    expect(f, 200, "format", "eden.done/1");
+    expect(f, 403, "code", "denied");
+    assert_true(store_put(f->store, STR("/eden/objects/token/22222222"), STR("?"), 0, put_past_api,
+                          f, &err));
+    world_run(&f->world);
     ask(f, "POST", "/v1/tokens", "{}");
     assert_int_equal(f->status, 201);
     ask(f, "GET", "/v1/tokens", "");

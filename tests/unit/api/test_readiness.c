@@ -32,6 +32,10 @@ static void what_is_missing_is_named(void **state)
         { { .why_not = "/var/lib/eden: the disk is full" },
           false,
           READY("false,\"problems\":[{\"what\":\"store\",\"why\":\"it cannot be written\"}]}") },
+        { { .condition = "damaged", .why_not = "/var/lib/eden/store.db is damaged" },
+          false,
+          READY("false,\"problems\":[{\"what\":\"store\",\"why\":\"it cannot be written\","
+                "\"condition\":\"damaged\"}]}") },
         { { .why_not = "/var/lib/eden: the disk is full", .stops = true },
           true,
           READY("false,\"problems\":[{\"what\":\"server\",\"why\":\"it stops\"},"

@@ -26,9 +26,13 @@ static void keys_of_their_own_ways_are_refused(void **state)
         "/eden/objects/grants/access-token",
         "/eden/browser/00",
         "/eden/idempotency/00",
+        "/eden/objects/pki/revocations",
+        "/eden/objects/pki/rotation",
+        "/eden/objects/pki/trust",
+        "/eden/objects/token/aaaaaaaa",
     };
     static const char *const others[] = {
-        "/eden/nodes/web1", "/eden/objects/token/aaaaaaaa", "/eden/auditor", "/other", "/eden",
+        "/eden/nodes/web1", "/eden/objects/config/x", "/eden/auditor", "/other", "/eden",
         "/eden/audit",      "/eden/objects/roles/x",
     };
     for (size_t i = 0; i < COUNT_OF(guarded); i++) {
@@ -54,8 +58,8 @@ static void ranges_that_meet_them_are_refused_too(void **state)
                                            "/eden/objects/role/web",
                                            "/eden/b",
                                            "/eden/i" };
-    static const char *const fine[] = { "/eden/nodes/", "/eden/objects/token/", "/eden/events/",
-                                        "/f", "/eden/objects/token/a" };
+    static const char *const fine[] = { "/eden/nodes/", "/eden/objects/config/", "/eden/events/",
+                                        "/f", "/eden/objects/config/a" };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         Str prefix = str_from_c(refused[i]);
         assert_false(may(prefix, store_prefix_end(&arena, prefix)));

@@ -63,7 +63,8 @@ static void a_newer_format_is_refused(void **state)
     assert_int_equal(open_kind(folder, &err), ERROR_INVALID);
     assert_non_null(strstr(err.text, "newer eden (format 2, this one knows 1)"));
     EngineState seen;
-    assert_false(sqlite_engine_check(scratch_place(scratch, "store/store.db"), &seen, &err));
+    assert_false(
+        sqlite_engine_check(scratch_place(scratch, "store/store.db"), NULL, NULL, &seen, &err));
 }
 
 static void a_database_of_somebody_else_is_refused(void **state)
@@ -95,7 +96,7 @@ static void damage_is_found_by_a_check(void **state)
     const char *path = scratch_place(scratch, "store/store.db");
     fill(scratch_place(scratch, "store"));
     EngineState seen;
-    assert_true(sqlite_engine_check(path, &seen, &err));
+    assert_true(sqlite_engine_check(path, NULL, NULL, &seen, &err));
     assert_int_equal(seen.revision, 50);
     FILE *file = fopen(path, "r+");
     assert_non_null(file);
@@ -104,7 +105,7 @@ static void damage_is_found_by_a_check(void **state)
         fputc(0xa5, file);
     }
     fclose(file);
-    assert_false(sqlite_engine_check(path, &seen, &err));
+    assert_false(sqlite_engine_check(path, NULL, NULL, &seen, &err));
     assert_int_equal(err.kind, ERROR_OS);
     assert_non_null(strstr(err.text, "is damaged"));
 }

@@ -1,0 +1,212 @@
+/* eden cluster: the store of a cluster whose server does not run, looked at and repaired. */
+#include "cli/cluster_client.h"
+#include "cli/daemon_command.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "server/repair.h"
+
+/* --- check ----------------------------------------------------------------------------------- */
+
+static int print_report_json(const Invocation *invocation, const ClusterReport *report)
+{
+    Arena *arena = invocation->arena;
+    List *bad = list_new(arena, report->bad_count);
+    for (uint32_t i = 0; i < report->bad_count; i++) {
+        Map *row = map_new(arena, 2);
+        map_set_str(arena, row, STR("key"), value_string(report->bad[i].key));
+        map_set_str(arena, row, STR("why"), value_string(report->bad[i].why));
+        list_push(arena, bad, value_map(row));
+    }
+    bool whole = report->damage.kind == ERROR_NONE;
+    Map *map = map_new(arena, 6);
+    map_set_str(arena, map, STR("format"), value_string(STR("eden.cluster-check/1")));
+    map_set_str(arena, map, STR("whole"), value_bool(whole));
+    if (!whole) {
+        map_set_str(arena, map, STR("damage"),
+                    value_string(arena_copy(arena, str_from_c(report->damage.text))));
+    }
+    map_set_str(arena, map, STR("revision"), value_int(report->revision));
+    map_set_str(arena, map, STR("keys"), value_int(report->keys));
+    map_set_str(arena, map, STR("bad"), value_list(bad));
+    map_set_str(arena, map, STR("more"), value_bool(report->has_more));
+    return output_json(invocation, value_map(map));
+}
+
+static void print_report(const Invocation *invocation, const ClusterReport *report)
+{
+    static const char *const headings[] = { "RECORD", "WHY IT CANNOT BE READ", NULL };
+    Stream *out = invocation->out;
+    Table table;
+    table_init(&table, invocation->arena, headings);
+    for (uint32_t i = 0; i < report->bad_count; i++) {
+        table_add(&table, report->bad[i].key);
+        table_add(&table, report->bad[i].why);
+    }
+    table_print(&table, out);
+    if (report->damage.kind != ERROR_NONE) {
+        output_line(out, "damaged: %s", report->damage.text);
+    }
+    if (report->bad_count > 0) {
+        output_line(out, "%u%s bad record%s; 'eden cluster repair KEY' repairs one",
+                    report->bad_count, report->has_more ? " and more" : "",
+                    report->bad_count == 1 ? "" : "s");
+    }
+    if (report->damage.kind == ERROR_NONE && report->bad_count == 0) {
+        output_line(out, "ok: revision %lld, %lld keys", (long long)report->revision,
+                    (long long)report->keys);
+    }
+}
+
+static int run_check(Invocation *invocation)
+{
+    ClusterReport report;
+    Error err;
+    if (!cluster_check(invocation->arena, invocation_text(invocation, "state-dir"), &report,
+                       &err)) {
+        return daemon_command_fail(invocation, "E0876", &err);
+    }
+    if (invocation_wants_json(invocation)) {
+        (void)print_report_json(invocation, &report);
+    } else {
+        print_report(invocation, &report);
+    }
+    return report.damage.kind == ERROR_NONE && report.bad_count == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+/* --- repair ---------------------------------------------------------------------------------- */
+
+static int accept_loss(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    StoreAccepted accepted;
+    Error err;
+    if (!cluster_accept_loss(arena, invocation_text(invocation, "state-dir"), &accepted, &err)) {
+        return daemon_command_fail(invocation, "E0876", &err);
+    }
+    int64_t lost = accepted.acknowledged - accepted.found;
+    if (invocation_wants_json(invocation)) {
+        Map *map = map_new(arena, 5);
+        map_set_str(arena, map, STR("format"), value_string(STR("eden.accepted-loss/1")));
+        map_set_str(arena, map, STR("found"), value_int(accepted.found));
+        map_set_str(arena, map, STR("acknowledged"), value_int(accepted.acknowledged));
+        map_set_str(arena, map, STR("lost"), value_int(lost));
+        map_set_str(arena, map, STR("revision"), value_int(accepted.revision));
+        return output_json(invocation, value_map(map));
+    }
+    if (lost > 0) {
+        output_line(
+            invocation->out,
+            "accepted: revisions %lld to %lld are lost; the store continues at revision %lld",
+            (long long)accepted.found + 1, (long long)accepted.acknowledged,
+            (long long)accepted.revision);
+    } else {
+        output_line(invocation->out,
+                    "accepted: no write is lost; the store continues at revision %lld",
+                    (long long)accepted.revision);
+    }
+    return EXIT_OK;
+}
+
+static int repair_record(Invocation *invocation, const char *key)
+{
+    Arena *arena = invocation->arena;
+    RepairedRecord repaired;
+    Error err;
+    if (!cluster_repair_record(arena, invocation_text(invocation, "state-dir"), str_from_c(key),
+                               invocation_flag(invocation, "delete"), &repaired, &err)) {
+        return daemon_command_fail(invocation, "E0876", &err);
+    }
+    if (invocation_wants_json(invocation)) {
+        Map *map = map_new(arena, 5);
+        map_set_str(arena, map, STR("format"), value_string(STR("eden.repaired-record/1")));
+        map_set_str(arena, map, STR("key"), value_string(str_from_c(key)));
+        map_set_str(arena, map, STR("why"), value_string(repaired.why));
+        map_set_str(arena, map, STR("saved"), value_string(repaired.saved));
+        map_set_str(arena, map, STR("revision"),
+                    repaired.revision == 0 ? value_null() : value_int(repaired.revision));
+        return output_json(invocation, value_map(map));
+    }
+    output_line(invocation->out, "%s could not be read: %" STR_FMT, key, STR_ARG(repaired.why));
+    output_line(invocation->out, "its value is saved as %" STR_FMT, STR_ARG(repaired.saved));
+    if (repaired.revision == 0) {
+        output_line(invocation->out, "deleted");
+    } else {
+        output_line(invocation->out, "repaired: it has the value of revision %lld again",
+                    (long long)repaired.revision);
+    }
+    return EXIT_OK;
+}
+
+static int run_repair(Invocation *invocation)
+{
+    bool accepts = invocation_flag(invocation, "accept-loss");
+    if (accepts == (invocation->arg_count > 1)) {
+        return usage_error(invocation, "'cluster repair' takes either KEY or --accept-loss");
+    }
+    return accepts ? accept_loss(invocation) : repair_record(invocation, invocation->args[1]);
+}
+
+/* --- All of them ----------------------------------------------------------------------------- */
+
+static const Verb verbs[] = {
+    { "check", "", 0, 0, run_check },
+    { "repair", "[KEY]", 0, 1, run_repair },
+    { 0 },
+};
+
+static int cluster_run(Invocation *invocation)
+{
+    return verbs_run(invocation, verbs);
+}
+
+static const Option options[] = {
+    { .name = "accept-loss",
+      .help = "of repair: continue without acknowledged writes that the store has lost" },
+    { .name = "delete",
+      .help = "of repair: delete a record that has no readable value in the history" },
+    STATE_DIR_OPTION,
+    OUTPUT_OPTION("text|json", "text", "how to print"),
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden cluster check", "while the server is stopped" },
+    { "eden cluster repair /eden/objects/pki/revocations", "put its last readable value back" },
+    { "eden cluster repair --accept-loss", "continue with a store that has lost writes" },
+    { 0 },
+};
+
+const Command command_cluster = {
+    .name = "cluster",
+    .group = GROUP_CLUSTER,
+    .args = "check|repair [KEY]",
+    .args_min = 1,
+    .args_max = 2,
+    .choices = "check|repair",
+    .help = "Check and repair the store of a cluster while its server is stopped.",
+    .text =
+        "'check' reads every page of the store and every record in it, and compares the store "
+        "with\n"
+        "the mark of the last acknowledged write beside it. It changes nothing. What is wrong is "
+        "exit\n"
+        "code 1.\n"
+        "\n"
+        "'repair KEY' saves a record that cannot be read to a file in the server's directory and "
+        "puts\n"
+        "its newest readable value from the history back. If there is none, --delete deletes the\n"
+        "record. Think before you delete the list of revocations: certificates that were revoked "
+        "are\n"
+        "valid again, until 'eden pki rotate' has replaced the CA.\n"
+        "\n"
+        "'repair --accept-loss' continues with a store that has lost acknowledged writes, for "
+        "example\n"
+        "because its write-ahead log was removed. It skips revisions, so that nodes and watches "
+        "which\n"
+        "have seen the lost writes read everything again. Restoring a backup ('eden backup "
+        "restore')\n"
+        "is the other way. A store with damaged pages can only be replaced by a backup.",
+    .options = options,
+    .examples = examples,
+    .run = cluster_run,
+};

@@ -1,0 +1,313 @@
+#include "server/repair.h"
+
+#include "base/vec.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/cluster_store.h"
+#include "cluster/record_check.h"
+#include "pki/ca.h"
+#include "server/founding.h"
+#include "server/server_settings.h"
+#include "server/store_identity.h"
+#include "sys/directory.h"
+#include "sys/loop.h"
+#include "sys/privilege.h"
+#include "sys/sha256.h"
+
+#define SAVED "repaired-" /* files in the server's directory, and a digest of the key */
+
+enum {
+    PAGE_KEYS = 500,
+    DIGEST_SHOWN = 16,
+};
+
+typedef struct Repair {
+    Arena *arena;
+    const char *state_dir;
+    const char *path; /* of the store */
+    Directory server;
+    ServerSettings settings;
+    Loop *loop;
+    Store *store;
+    Arena page;
+    StoreReply reply; /* of the last call, in `page` */
+    bool ok;
+    Error err;
+} Repair;
+
+typedef bool RepairStep(Repair *repair, void *context, Error *err);
+
+/* --- Asking the store ------------------------------------------------------------------------ */
+
+static void answered(void *context, const StoreReply *reply, const Error *err)
+{
+    Repair *repair = context;
+    repair->ok = err == NULL;
+    if (err != NULL) {
+        repair->err = *err;
+    } else {
+        StoreOpReply *op = ARENA_NEW(&repair->page, StoreOpReply); /* a call has one */
+        *op = reply->ops[0];
+        StoreKv *kvs = ARENA_ARRAY(&repair->page, StoreKv, op->kv_count);
+        for (uint32_t i = 0; i < op->kv_count; i++) {
+            kvs[i] = op->kvs[i];
+            kvs[i].key = arena_copy(&repair->page, kvs[i].key);
+            kvs[i].value = arena_copy(&repair->page, kvs[i].value);
+        }
+        op->kvs = kvs;
+        repair->reply = *reply;
+        repair->reply.ops = op;
+    }
+    loop_stop(repair->loop);
+}
+
+static bool ask(Repair *repair, const StoreOp *op, Error *err)
+{
+    if (!store_op(repair->store, op, answered, repair, err)) {
+        return false;
+    }
+    arena_reset(&repair->page);
+    loop_run(repair->loop);
+    *err = repair->err;
+    return repair->ok;
+}
+
+/* --- As the server --------------------------------------------------------------------------- */
+
+static bool read_settings(Repair *repair, Error *err)
+{
+    Str text;
+    return directory_read(&repair->server, repair->arena, SERVER_SETTINGS_FILE, SERVER_SETTINGS_MAX,
+                          &text, err) &&
+           (server_settings_read(repair->arena, text, &repair->settings, err) ||
+            error_wrap(err, "%s/" SERVER_SETTINGS_FILE, repair->server.path));
+}
+
+static bool open_store(Repair *repair, Error *err)
+{
+    const StoreSettings settings = { .existing = true, .keep_revisions = -1 };
+    repair->loop = loop_new();
+    return store_open_sqlite(repair->loop, repair->path, &settings, &repair->store, err);
+}
+
+/* Files that are made on the way belong to who runs the server. */
+static bool as_server(Repair *repair, RepairStep *step, void *context, Error *err)
+{
+    uid_t user;
+    gid_t group;
+    repair->path = arena_format(repair->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE "%c",
+                                repair->state_dir, '\0')
+                       .data;
+    const char *own =
+        arena_format(repair->arena, "%s/" SERVER_DIRECTORY "%c", repair->state_dir, '\0').data;
+    repair->server.descriptor = -1;
+    arena_init(&repair->page, ARENA_UNLIMITED);
+    if (!directory_open(own, &repair->server, err)) {
+        return err->kind == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_NOT_FOUND, "there is no cluster in %s", repair->state_dir)
+                   : false;
+    }
+    bool ok = directory_owner(&repair->server, &user, &group, err);
+    bool lends = ok && privileges_are_root() && user != 0;
+    if (lends && !privileges_lend(user, group, err)) {
+        ok = lends = false;
+    }
+    ok = ok && read_settings(repair, err) && step(repair, context, err);
+    store_close(repair->store);
+    loop_free(repair->loop);
+    directory_close(&repair->server);
+    arena_clear(&repair->page);
+    if (lends) {
+        privileges_return();
+    }
+    return ok;
+}
+
+/* --- Looking --------------------------------------------------------------------------------- */
+
+typedef VEC(BadRecord) BadRecords;
+
+/* The records of one page; false: it is the last one. */
+static bool look_at_page(Repair *repair, ClusterReport *report, BadRecords *bad)
+{
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    const StoreOpReply *page = &repair->reply.ops[0];
+    for (uint32_t i = 0; i < page->kv_count; i++) {
+        const StoreKv *kv = &page->kvs[i];
+        Error why;
+        if (record_check(&scratch, STORE_KEYS_PREFIX, kv->key, kv->value, &why)) {
+            continue;
+        }
+        if (bad->len == BAD_RECORDS_MAX) {
+            report->has_more = true;
+            return false;
+        }
+        BadRecord one = { arena_copy(repair->arena, kv->key),
+                          arena_copy(repair->arena, str_from_c(why.text)) };
+        VEC_PUSH(repair->arena, bad, one);
+    }
+    report->keys += page->kv_count;
+    report->revision = repair->reply.revision;
+    return page->more && page->kv_count > 0;
+}
+
+static bool look_at_records(Repair *repair, ClusterReport *report, Error *err)
+{
+    BadRecords bad = { 0 };
+    Str key = STORE_ALL;
+    for (bool more = true; more;) {
+        StoreOp op = { .kind = STORE_RANGE, .key = key, .end = STORE_ALL, .limit = PAGE_KEYS };
+        if (!ask(repair, &op, err)) {
+            return false;
+        }
+        more = look_at_page(repair, report, &bad);
+        if (more) {
+            const StoreOpReply *page = &repair->reply.ops[0];
+            key = arena_format(repair->arena, "%" STR_FMT "%c",
+                               STR_ARG(page->kvs[page->kv_count - 1].key), '\0');
+        }
+    }
+    report->bad = bad.items;
+    report->bad_count = bad.len;
+    return true;
+}
+
+static bool look(Repair *repair, void *context, Error *err)
+{
+    ClusterReport *report = context;
+    if (!store_is_there(repair->path)) {
+        return store_identity_lost(repair->state_dir, err);
+    }
+    if (!store_check(repair->path, &report->damage) && report->damage.kind != ERROR_OS) {
+        *err = report->damage;
+        return false;
+    }
+    /* Of a damaged one, as much as can be read. */
+    return (open_store(repair, err) && look_at_records(repair, report, err)) ||
+           report->damage.kind != ERROR_NONE;
+}
+
+bool cluster_check(Arena *arena, const char *state_dir, ClusterReport *out, Error *err)
+{
+    Repair repair = { .arena = arena, .state_dir = state_dir };
+    *out = (ClusterReport){ 0 };
+    return as_server(&repair, look, out, err);
+}
+
+/* --- Accepting a loss ------------------------------------------------------------------------ */
+
+/* The settings first: when the rest fails, the store is refused as another one, and the same is done
+ * again. */
+static bool accept(Repair *repair, void *context, Error *err)
+{
+    Buf text = buf_make_in(repair->arena, BUF_UNLIMITED);
+    Error whole;
+    if (store_check(repair->path, &whole)) {
+        return error_set(err, ERROR_CONFLICT, "the store is whole; there is nothing to accept");
+    }
+    if (whole.kind != ERROR_OS) {
+        *err = whole;
+        return false;
+    }
+    if (!cluster_id_make(repair->settings.store_id, err)) {
+        return false;
+    }
+    server_settings_print(&repair->settings, &text);
+    return directory_write(&repair->server, SERVER_SETTINGS_FILE, buf_str(&text), true, err) &&
+           store_accept(repair->path, cluster_key_store_id(repair->arena, STORE_KEYS_PREFIX),
+                        str_from_c(repair->settings.store_id), context, err);
+}
+
+bool cluster_accept_loss(Arena *arena, const char *state_dir, StoreAccepted *out, Error *err)
+{
+    Repair repair = { .arena = arena, .state_dir = state_dir };
+    return as_server(&repair, accept, out, err);
+}
+
+/* --- Repairing a record ---------------------------------------------------------------------- */
+
+typedef struct RecordRepair {
+    Str key;
+    bool deletes;
+    RepairedRecord *out;
+} RecordRepair;
+
+/* The newest value before `revision` that can be read; `*found` 0: there is none. */
+static bool find_good(Repair *repair, Str key, int64_t revision, int64_t *found, Str *value,
+                      Error *err)
+{
+    *found = 0;
+    while (revision > 1) {
+        StoreOp op = { .kind = STORE_RANGE, .key = key, .revision = revision - 1 };
+        Error why;
+        if (!ask(repair, &op, err)) {
+            return err->kind == ERROR_NOT_FOUND; /* compacted: the history ends here */
+        }
+        const StoreOpReply *then = &repair->reply.ops[0];
+        if (then->kv_count == 0) {
+            return true;
+        }
+        revision = then->kvs[0].mod_revision;
+        if (record_check(repair->arena, STORE_KEYS_PREFIX, key, then->kvs[0].value, &why)) {
+            *found = revision;
+            *value = arena_copy(repair->arena, then->kvs[0].value);
+            return true;
+        }
+    }
+    return true;
+}
+
+static bool save_aside(Repair *repair, Str key, Str value, RepairedRecord *out, Error *err)
+{
+    char digest[SHA256_HEX + 1];
+    sha256_hex(key, digest);
+    digest[DIGEST_SHOWN] = '\0';
+    const char *name = arena_format(repair->arena, SAVED "%s%c", digest, '\0').data;
+    out->saved = arena_format(repair->arena, "%s/%s", repair->server.path, name);
+    return directory_write(&repair->server, name, value, true, err);
+}
+
+static bool repair_record(Repair *repair, void *context, Error *err)
+{
+    const RecordRepair *work = context;
+    RepairedRecord *out = work->out;
+    StoreOp op = { .kind = STORE_RANGE, .key = work->key };
+    Str value;
+    Error why;
+    if (!open_store(repair, err) || !ask(repair, &op, err)) {
+        return false;
+    }
+    if (repair->reply.ops[0].kv_count == 0) {
+        return error_set(err, ERROR_NOT_FOUND, "there is no key '%" STR_FMT "'",
+                         STR_ARG(work->key));
+    }
+    int64_t revision = repair->reply.ops[0].kvs[0].mod_revision;
+    Str bad = arena_copy(repair->arena, repair->reply.ops[0].kvs[0].value);
+    if (record_check(repair->arena, STORE_KEYS_PREFIX, work->key, bad, &why)) {
+        return error_set(err, ERROR_CONFLICT, "the record '%" STR_FMT "' can be read",
+                         STR_ARG(work->key));
+    }
+    out->why = arena_copy(repair->arena, str_from_c(why.text));
+    if (!find_good(repair, work->key, revision, &out->revision, &value, err)) {
+        return false;
+    }
+    if (out->revision == 0 && !work->deletes) {
+        return error_set(err, ERROR_NOT_FOUND,
+                         "the record cannot be read (%.150s), and the history has no value of it "
+                         "that can; --delete deletes it",
+                         why.text);
+    }
+    StoreOp change = out->revision != 0
+                         ? (StoreOp){ .kind = STORE_PUT, .key = work->key, .value = value }
+                         : (StoreOp){ .kind = STORE_DELETE, .key = work->key };
+    return save_aside(repair, work->key, bad, out, err) && ask(repair, &change, err);
+}
+
+bool cluster_repair_record(Arena *arena, const char *state_dir, Str key, bool deletes,
+                           RepairedRecord *out, Error *err)
+{
+    Repair repair = { .arena = arena, .state_dir = state_dir };
+    RecordRepair work = { key, deletes, out };
+    *out = (RepairedRecord){ 0 };
+    return as_server(&repair, repair_record, &work, err);
+}

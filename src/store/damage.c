@@ -1,0 +1,291 @@
+/* What is known to be wrong with the file, and the mark by which a file that went back in time is known.
+ *
+ * The mark is a small file beside the database with the highest revision that was acknowledged. It is
+ * written after the commit that makes the revision and before the callers are told, so that it is never
+ * ahead of what the disk has: a database that ends before its mark has lost acknowledged writes, as
+ * happens when its log is removed or cut while nobody has it open. The mark reaches the disk within a
+ * second or so. It survives kill -9 at once, and a power failure may leave an older mark, which
+ * proves less and accuses nobody.
+ *
+ * A mark is of one store, by the id that a server gives it: a foreign file in its place is refused by the
+ * server, and says nothing of the mark.
+ *
+ * Damage is kept in the mark too: it does not pass by a restart, only by a restored backup or by
+ * store_accept. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "store/keys.h"
+#include "store/sqlite_engine.h"
+#include "store/store_inner.h"
+#include "sys/clock.h"
+
+#define MARK_FORMAT STR("eden.mark/1 ")
+
+enum {
+    SYNC_US = 1000 * 1000,
+    ACCEPT_STEP =
+        1000 * 1000, /* revisions that are skipped: more than a late mark may have missed */
+};
+
+/* "eden.mark/1 REVISION ID DAMAGE"; the id is "-" when there is none. */
+static bool parse(Str text, StoreMark *mark, Str *damage)
+{
+    Str number, id;
+    if (!str_starts(text, MARK_FORMAT)) {
+        return false;
+    }
+    Str rest = str_from_offset(text, MARK_FORMAT.len);
+    if (!str_split_next(&rest, ' ', &number) || !str_split_next(&rest, ' ', &id) ||
+        id.len >= sizeof mark->id || !str_to_i64(number, &mark->revision) || mark->revision < 0) {
+        return false;
+    }
+    snprintf(mark->id, sizeof mark->id, "%" STR_FMT, STR_ARG(id));
+    *damage = rest;
+    return true;
+}
+
+/* With the mutex held, or before there are threads. */
+static bool write_mark(Store *store, Error *err)
+{
+    char text[MARK_DAMAGE_MAX + MARK_ID_MAX + 64];
+    int len = snprintf(text, sizeof text, "%" STR_FMT "%" PRId64 " %s %s", STR_ARG(MARK_FORMAT),
+                       store->mark.revision, store->mark.id[0] == '\0' ? "-" : store->mark.id,
+                       store->damage.text);
+    return slot_file_write(&store->mark.file, str_from(text, (size_t)len), err);
+}
+
+static void take_id(char out[MARK_ID_MAX], Str id)
+{
+    bool fits = id.len < MARK_ID_MAX;
+    for (size_t i = 0; i < id.len; i++) {
+        fits = fits && (ascii_is_name(id.data[i]) || id.data[i] == '-');
+    }
+    snprintf(out, MARK_ID_MAX, "%" STR_FMT, STR_ARG(fits ? id : STR_EMPTY));
+}
+
+/* The id that the store has; empty: none. */
+static bool read_id(Engine *engine, char out[MARK_ID_MAX], Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    KeyRow row;
+    ChangeRow change;
+    arena_init(&arena, ARENA_UNLIMITED);
+    out[0] = '\0';
+    if (!engine->kind->begin(engine, false, err)) {
+        return false;
+    }
+    Str key = key_make(&arena, KEYS_PREFIX, KEY_STORE_ID, NULL, 0);
+    bool ok = engine->kind->find_key(engine, key, &row, err);
+    if (ok && row.id != 0 && row.version != 0) {
+        ok = engine->kind->get_change(engine, row.id, &change, err);
+        if (ok && change.id != 0) {
+            take_id(out, change.value);
+        }
+    }
+    engine->kind->rollback(engine);
+    return ok;
+}
+
+static void say_loss(Store *store, const char *path, int64_t revision)
+{
+    store->damage.is_there = true;
+    snprintf(
+        store->damage.text, sizeof store->damage.text,
+        "%.180s lost acknowledged writes: it ends at revision %" PRId64 ", and %" PRId64
+        " was acknowledged; restore a backup ('eden backup restore FILE'), or continue without "
+        "those writes ('eden cluster repair --accept-loss')",
+        path, revision, store->mark.revision);
+}
+
+/* Once its file is open. */
+static bool read_mark(Store *store, bool *found, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    Str text, damage = STR_EMPTY;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!slot_file_read(&store->mark.file, &arena, &text, err)) {
+        return false;
+    }
+    *found = parse(text, &store->mark, &damage);
+    store->damage.is_there = damage.len > 0;
+    snprintf(store->damage.text, sizeof store->damage.text, "%" STR_FMT, STR_ARG(damage));
+    return true;
+}
+
+static bool open_mark(Store *store, bool *found, Error *err)
+{
+    return slot_file_open(&store->directory, STORE_MARK, &store->mark.file, err) &&
+           read_mark(store, found, err);
+}
+
+/* Of another store than the one that was opened. */
+static bool is_foreign(const StoreMark *mark, const char *id)
+{
+    return id[0] != '\0' && strcmp(mark->id, "-") != 0 && strcmp(mark->id, id) != 0;
+}
+
+bool damage_open(Store *store, Error *err)
+{
+    char id[MARK_ID_MAX];
+    bool found;
+    if (store->path == NULL) {
+        return true;
+    }
+    if (!read_id(store->reader, id, err) || !open_mark(store, &found, err)) {
+        return false;
+    }
+    if (found && is_foreign(&store->mark, id)) {
+        slot_file_close(&store->mark.file);
+        store->damage = (StoreDamage){ 0 };
+        return true;
+    }
+    int64_t revision = store->state.revision;
+    bool is_new = !found || revision > store->mark.revision ||
+                  (id[0] != '\0' && strcmp(store->mark.id, id) != 0);
+    if (found && revision < store->mark.revision && !store->damage.is_there) {
+        say_loss(store, store->path, revision);
+        is_new = true;
+    }
+    if (!is_new) {
+        return true;
+    }
+    store->mark.revision = revision > store->mark.revision ? revision : store->mark.revision;
+    if (id[0] != '\0') {
+        memcpy(store->mark.id, id, sizeof id);
+    }
+    return write_mark(store, err) && slot_file_sync(&store->mark.file, err);
+}
+
+void damage_close(Store *store)
+{
+    Error ignored;
+    if (store->mark.file.descriptor >= 0) {
+        (void)!slot_file_sync(&store->mark.file, &ignored);
+        slot_file_close(&store->mark.file);
+    }
+}
+
+void damage_acknowledge(Store *store, int64_t revision)
+{
+    Error ignored; /* an older mark proves less */
+    if (store->mark.file.descriptor < 0 || revision <= store->mark.revision) {
+        return;
+    }
+    pthread_mutex_lock(&store->mutex);
+    store->mark.revision = revision;
+    (void)!write_mark(store, &ignored);
+    pthread_mutex_unlock(&store->mutex);
+}
+
+void damage_sync_mark(Store *store)
+{
+    Error ignored;
+    int64_t now_us = clock_monotonic_us();
+    if (store->mark.file.descriptor >= 0 && now_us - store->mark.synced_us >= SYNC_US) {
+        store->mark.synced_us = now_us;
+        (void)!slot_file_sync(&store->mark.file, &ignored);
+    }
+}
+
+void damage_note(Store *store, const Error *why)
+{
+    Error ignored;
+    pthread_mutex_lock(&store->mutex);
+    bool is_news = !store->damage.is_there;
+    if (is_news) {
+        store->damage.is_there = true;
+        snprintf(store->damage.text, sizeof store->damage.text, "%.*s", MARK_DAMAGE_MAX - 1,
+                 why->text);
+        if (store->mark.file.descriptor >= 0) {
+            (void)!(write_mark(store, &ignored) && slot_file_sync(&store->mark.file, &ignored));
+        }
+    }
+    pthread_mutex_unlock(&store->mutex);
+}
+
+bool damage_refuses(Store *store, Error *err)
+{
+    pthread_mutex_lock(&store->mutex);
+    bool refuses = store->damage.is_there;
+    if (refuses) {
+        error_set(err, ERROR_UNAVAILABLE, "the store is damaged and takes no writes: %s",
+                  store->damage.text);
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return refuses;
+}
+
+/* --- While nobody has it open ---------------------------------------------------------------- */
+
+bool damage_check(Store *store, int64_t revision, Error *err)
+{
+    char id[MARK_ID_MAX];
+    bool found;
+    if (!slot_file_open_reading(&store->directory, STORE_MARK, &store->mark.file, err)) {
+        return err->kind == ERROR_NOT_FOUND;
+    }
+    if (!sqlite_engine_open_closed(store->path, &store->reader, err) ||
+        !read_id(store->reader, id, err) || !read_mark(store, &found, err)) {
+        return false;
+    }
+    if (!found || is_foreign(&store->mark, id)) {
+        return true;
+    }
+    if (revision < store->mark.revision && !store->damage.is_there) {
+        say_loss(store, store->path, revision);
+    }
+    return !store->damage.is_there || error_set(err, ERROR_OS, "%s", store->damage.text);
+}
+
+/* Whoever has seen a revision of before reads everything again: none of them is in the log. */
+static bool skip_revisions(Engine *engine, int64_t revision, Str key, Str value, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    StoreOp put = { .kind = STORE_PUT, .key = key, .value = value };
+    StoreTxn txn = { .success = &put, .success_count = 1 };
+    EngineState state;
+    StoreReply reply;
+    Changes changes = { 0 };
+    if (!engine->kind->begin(engine, true, err)) {
+        return false;
+    }
+    bool ok = engine->kind->get_state(engine, &state, err);
+    if (ok) {
+        state.revision = revision - 1;
+        ok = execute_txn(engine, &state, &txn, &arena, &reply, &changes, err) &&
+             execute_compact(engine, &state, revision, err);
+    }
+    if (!ok) {
+        engine->kind->rollback(engine);
+        return false;
+    }
+    return engine->kind->commit(engine, err);
+}
+
+bool damage_accept(Store *store, Str key, Str value, StoreAccepted *out, Error *err)
+{
+    EngineState state;
+    bool found;
+    if (!sqlite_engine_check(store->path, NULL, NULL, &state, err) ||
+        !open_mark(store, &found, err) ||
+        !sqlite_engine_open(store->path, 0, &store->writer, err)) {
+        return false;
+    }
+    bool lost = found && state.revision < store->mark.revision;
+    *out = (StoreAccepted){ .found = state.revision,
+                            .acknowledged = lost ? store->mark.revision : state.revision };
+    if (!lost && !store->damage.is_there) {
+        return error_set(err, ERROR_CONFLICT, "%s is whole; there is nothing to accept",
+                         store->path);
+    }
+    out->revision = out->acknowledged + ACCEPT_STEP;
+    if (!skip_revisions(store->writer, out->revision, key, value, err)) {
+        return false;
+    }
+    store->damage = (StoreDamage){ 0 };
+    store->mark.revision = out->revision;
+    take_id(store->mark.id, value);
+    return write_mark(store, err) && slot_file_sync(&store->mark.file, err);
+}

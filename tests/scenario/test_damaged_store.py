@@ -1,0 +1,206 @@
+"""A store that is damaged or went back in time: known to all who ask, not written any more, and repaired by
+the command that is named."""
+
+import json
+import shutil
+import signal
+import sqlite3
+
+import pytest
+
+from asking import ask, get, put
+from cluster_world import is_alive, join, rewrite
+from events import wait_until
+
+PAGE = 4096
+REVOCATIONS = "/eden/objects/pki/revocations"
+
+
+def store_of(cluster):
+    return cluster.state / "server/store"
+
+
+def problems(cluster):
+    status, answer = ask(cluster, "GET", "/readyz")
+    assert (status == 200) == (answer["problems"] == [])
+    return {problem["what"]: problem for problem in answer["problems"]}
+
+
+def doctor(cluster):
+    done = cluster.call("doctor", "-o", "json", check=False)
+    return {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+
+
+def repair(cluster, *words, check=True):
+    return cluster.eden("cluster", "repair", *words, "--state-dir", cluster.state, check=check)
+
+
+def check_of(cluster):
+    done = cluster.eden("cluster", "check", "--state-dir", cluster.state, "-o", "json", check=False)
+    report = json.loads(done.stdout)
+    assert (done.returncode == 0) == (report.get("whole", False) and report.get("bad") == []), report
+    return report
+
+
+def metric(cluster, name):
+    lines = cluster.call("api", "GET", "/metrics").stdout.splitlines()
+    return next(int(line.split()[1]) for line in lines if line.split()[0] == name)
+
+
+def refused(cluster, what):
+    done = cluster.call("put", "/t/refused", "x", check=False)
+    assert done.returncode != 0 and what in done.stderr, done.stderr
+
+
+def lose_writes(cluster):
+    """What was acknowledged last is only in the log of the store, which is removed while it is off."""
+    put(cluster, "/t/kept", "yes")
+    cluster.server.stop()  # closing writes the log into the store
+    cluster.start()
+    put(cluster, "/t/lost", "yes")
+    revision = json.loads(cluster.call("get", "/t/lost", "-o", "json").stdout)["revision"]
+    cluster.server.process.send_signal(signal.SIGKILL)
+    cluster.server.process.wait()
+    (store_of(cluster) / "store.db-wal").unlink()
+    return revision
+
+
+def test_a_log_that_was_removed_is_noticed_and_the_loss_accepted(cluster):
+    cluster.start()
+    revision = lose_writes(cluster)
+    said = check_of(cluster)
+    assert not said["whole"] and f"and {revision} was acknowledged" in said["damage"]
+    assert "lost acknowledged writes" in doctor(cluster)["store"]["text"]
+    cluster.start()
+    assert "lost acknowledged writes" in cluster.server.wait_for_log("the store is damaged")
+    why = problems(cluster)["store"]
+    assert why["condition"] == "damaged" and "eden cluster repair --accept-loss" in why["why"]
+    assert ask(cluster, "GET", "/v1/health")[0] == 503
+    assert metric(cluster, "eden_store_damaged") == 1
+    seen = doctor(cluster)["store"]
+    assert seen["state"] == "failed" and "damaged" in seen["text"] and "eden cluster" in seen["fix"]
+    refused(cluster, "the store is damaged and takes no writes")
+    assert get(cluster, "/t/kept") == "yes"  # what is there is read
+    assert repair(cluster, "--accept-loss", check=False).returncode == 5  # it runs
+    assert cluster.server.stop() == 0
+    cluster.start()  # not forgotten
+    assert problems(cluster)["store"]["condition"] == "damaged"
+    cluster.server.stop()
+    assert "are lost; the store continues at revision" in repair(cluster, "--accept-loss").stdout
+    assert check_of(cluster)["whole"]
+    cluster.start()
+    assert problems(cluster) == {}
+    assert metric(cluster, "eden_store_damaged") == 0
+    assert get(cluster, "/t/kept") == "yes"
+    put(cluster, "/t/new", "yes")
+    later = json.loads(cluster.call("get", "/t/new", "-o", "json").stdout)["revision"]
+    assert later > revision
+    done = repair(cluster, "--accept-loss", check=False)
+    assert done.returncode == 5
+
+
+def test_nodes_come_back_to_a_store_whose_loss_was_accepted(cluster):
+    cluster.start()
+    join(cluster, "web1")
+    lose_writes(cluster)
+    repair(cluster, "--accept-loss")
+    cluster.start()
+    wait_until(lambda: is_alive(cluster, "web1"), "web1 is alive")
+    assert doctor(cluster)["store"]["state"] == "ok"
+
+
+def test_damaged_pages_are_found_and_a_backup_restores_them(cluster):
+    cluster.start()
+    for number in range(60):
+        put(cluster, f"/t/large/{number:02}", "x" * 3500)
+    cluster.call("backup", "create", "good.backup")
+    cluster.server.stop()
+    path = store_of(cluster) / "store.db"
+    content = path.read_bytes()
+    with open(path, "r+b") as file:  # pages that have nothing but these values
+        for at in range(0, len(content), PAGE):
+            if b"x" * 3400 in content[at:at + PAGE]:
+                file.seek(at)
+                file.write(b"\xa5" * PAGE)
+    said = check_of(cluster)
+    assert not said["whole"] and "is damaged" in said["damage"]
+    cluster.start()  # nobody reads those pages: they are looked at all the same
+    assert "is damaged" in cluster.server.wait_for_log("the store is damaged")
+    assert "eden backup restore FILE" in problems(cluster)["store"]["why"]
+    refused(cluster, "the store is damaged and takes no writes")
+    cluster.server.stop()
+    done = repair(cluster, "--accept-loss", check=False)
+    assert done.returncode != 0 and "is damaged" in done.stderr
+    shutil.move(cluster.state, cluster.folder / "damaged")
+    cluster.eden("backup", "restore", cluster.folder / "good.backup", "--state-dir", cluster.state,
+                 "--user", "root")
+    cluster.start()
+    assert problems(cluster) == {}
+    assert get(cluster, "/t/large/59") == "x" * 3500
+
+
+@pytest.mark.parametrize("key", [REVOCATIONS, "/eden/objects/pki/rotation", "/eden/objects/pki/trust",
+                                 "/eden/objects/token/aaaaaaaa"])
+def test_records_of_trust_are_not_changed_as_keys(cluster, key):
+    cluster.start()
+    for words in (("put", key, "junk", "--force"), ("delete", key, "--force")):
+        done = cluster.call(*words, check=False)
+        assert done.returncode == 4 and "cannot be changed as keys" in done.stderr, done.stderr
+
+
+def test_junk_for_the_revocations_lets_nobody_in_and_is_repaired(cluster):
+    cluster.start()
+    agent = join(cluster, "web1")
+    join(cluster, "web2")
+    cluster.call("nodes", "remove", "web2", "--yes")
+    good = cluster.call("get", REVOCATIONS).stdout
+    assert "web2" in good
+    cluster.server.stop()
+    store = sqlite3.connect(store_of(cluster) / "store.db")
+    # A later change of it, as an older server let an administrator make.
+    with store:
+        last = store.execute("SELECT max(id) >> 20 FROM changes").fetchone()[0]
+        before, version, created = store.execute(
+            "SELECT id, version, create_revision FROM keys WHERE key = ?",
+            (REVOCATIONS.encode(),)).fetchone()
+        change = (last + 1) << 20
+        store.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, 0, ?)",
+                      (change, REVOCATIONS.encode(), b"junk", version + 1, created, before))
+        store.execute("UPDATE keys SET id = ?, version = ? WHERE key = ?",
+                      (change, version + 1, REVOCATIONS.encode()))
+    store.close()
+    cluster.start()  # it does, for operators on its machine
+    cluster.server.wait_for_log("the list of revocations cannot be read")
+    assert "cannot be read" in problems(cluster)["revocations"]["why"]
+    assert doctor(cluster)["revocations"]["state"] == "failed"
+    agent.wait_for_log("does not let us in")  # and tries again later
+    cluster.server.stop()
+    bad = check_of(cluster)["bad"]
+    assert [record["key"] for record in bad] == [REVOCATIONS]
+    said = repair(cluster, REVOCATIONS).stdout
+    assert "repaired: it has the value of revision" in said
+    saved = next(line.split()[-1] for line in said.splitlines() if "saved as" in line)
+    assert open(saved).read() == "junk"
+    assert check_of(cluster)["bad"] == []
+    assert repair(cluster, REVOCATIONS, check=False).returncode == 5  # it can be read
+    cluster.start()
+    assert cluster.call("get", REVOCATIONS).stdout == good  # web2 is out still
+    assert problems(cluster) == {}
+    wait_until(lambda: is_alive(cluster, "web1"), "web1 is alive")
+
+
+def test_a_record_without_a_good_value_is_deleted_when_asked_for(cluster):
+    cluster.start()
+    made = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["metadata"]["name"]
+    key = f"/eden/objects/token/{made}"
+    rewrite(cluster, key, b"\xff\x00junk")
+    listed = json.loads(cluster.call("tokens", "list", "-o", "json").stdout)["items"]
+    assert [token["status"]["state"] for token in listed] == ["unreadable"]
+    assert repair(cluster, key, check=False).returncode == 5  # the server has it open
+    cluster.server.stop()
+    done = repair(cluster, key, check=False)
+    assert done.returncode == 1 and "--delete" in done.stderr
+    assert repair(cluster, key, "--delete").stdout.splitlines()[-1] == "deleted"
+    assert check_of(cluster)["bad"] == []
+    assert repair(cluster, key, "--delete", check=False).returncode == 1
+    assert repair(cluster, check=False).returncode == 64

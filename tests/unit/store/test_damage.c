@@ -1,0 +1,385 @@
+/* A store that is damaged or has lost writes: known, told, and not written any more. */
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scratch.h"
+#include "store/store.h"
+#include "sys/file_settle.h"
+
+typedef struct World {
+    Scratch *scratch;
+    const char *folder;
+    Loop *loop;
+    Store *store;
+    int told; /* so often that it is damaged */
+    char why[500];
+} World;
+
+typedef struct Answer {
+    bool done, ok;
+    Error err;
+    int64_t revision;
+    char value[16];
+} Answer;
+
+static void damaged(void *context, const char *why)
+{
+    World *world = context;
+    world->told++;
+    snprintf(world->why, sizeof world->why, "%s", why);
+}
+
+static void open_store(World *world, const StoreSettings *given)
+{
+    StoreSettings settings = given == NULL ? (StoreSettings){ 0 } : *given;
+    Error err;
+    settings.damaged = damaged;
+    settings.context = world;
+    world->loop = loop_new_virtual(1);
+    if (!store_open_sqlite(world->loop, world->folder, &settings, &world->store, &err)) {
+        fail_msg("%s", err.text);
+    }
+    loop_run_virtual_until(world->loop, 0);
+}
+
+static void close_store(World *world)
+{
+    store_close(world->store);
+    loop_free(world->loop);
+}
+
+static void answered(void *context, const StoreReply *reply, const Error *err)
+{
+    Answer *answer = context;
+    answer->done = true;
+    answer->ok = err == NULL;
+    if (err != NULL) {
+        answer->err = *err;
+        return;
+    }
+    answer->revision = reply->revision;
+    if (reply->ops[0].kv_count > 0) {
+        Str value = str_slice(reply->ops[0].kvs[0].value, 0, sizeof answer->value - 1);
+        memcpy(answer->value, value.data, value.len);
+    }
+}
+
+static Answer put(World *world, const char *key, Str value)
+{
+    Answer answer = { 0 };
+    Error err;
+    assert_true(store_put(world->store, str_from_c(key), value, 0, answered, &answer, &err));
+    loop_run_virtual_until(world->loop, 0);
+    assert_true(answer.done);
+    return answer;
+}
+
+static Answer get(World *world, const char *key)
+{
+    Answer answer = { 0 };
+    Error err;
+    assert_true(store_get(world->store, str_from_c(key), answered, &answer, &err));
+    loop_run_virtual_until(world->loop, 0);
+    assert_true(answer.done);
+    return answer;
+}
+
+/* Some pages of values, each in a page of its own. */
+static void fill(World *world, int count)
+{
+    char value[3500], key[16];
+    memset(value, 'x', sizeof value);
+    for (int i = 0; i < count; i++) {
+        snprintf(key, sizeof key, "key%03d", i);
+        assert_true(put(world, key, str_from(value, sizeof value)).ok);
+    }
+}
+
+static int set_up(void **state)
+{
+    World *world = calloc(1, sizeof *world);
+    void *scratch;
+    assert_int_equal(scratch_set_up(&scratch), 0);
+    world->scratch = scratch;
+    world->folder = scratch_place(world->scratch, "store");
+    *state = world;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    World *world = *state;
+    void *scratch = world->scratch;
+    free(world);
+    return scratch_tear_down(&scratch);
+}
+
+/* --- Lost writes ----------------------------------------------------------------------------- */
+
+static void copy_file(World *world, const char *from, const char *to)
+{
+    FILE *in = fopen(scratch_place(world->scratch, from), "r");
+    FILE *out = fopen(scratch_place(world->scratch, to), "w");
+    assert_non_null(in);
+    assert_non_null(out);
+    for (int byte; (byte = fgetc(in)) != EOF;) {
+        fputc(byte, out);
+    }
+    fclose(in);
+    fclose(out);
+}
+
+/* What is there when a process is killed, put back over what it left later. */
+static void go_back_in_time(World *world)
+{
+    open_store(world, NULL);
+    fill(world, 3);
+    close_store(world);
+    copy_file(world, "store/store.db", "old");
+    open_store(world, NULL);
+    fill(world, 6);
+    close_store(world);
+    copy_file(world, "old", "store/store.db");
+}
+
+static void a_store_that_lost_writes_is_known(void **state)
+{
+    World *world = *state;
+    Error err;
+    go_back_in_time(world);
+    assert_false(store_check(world->folder, &err));
+    assert_int_equal(err.kind, ERROR_OS);
+    assert_non_null(strstr(err.text, "it ends at revision 3, and 9 was acknowledged"));
+    for (int i = 1; i < 3; i++) { /* the second start knows it too */
+        open_store(world, NULL);
+        assert_int_equal(world->told, i);
+        assert_non_null(strstr(world->why, "lost acknowledged writes"));
+        assert_non_null(strstr(world->why, "eden backup restore FILE"));
+        StoreStatus status = store_status(world->store);
+        assert_int_equal(status.condition, STORE_DAMAGED);
+        assert_false(status.writable);
+        Answer refused = put(world, "new", STR("x"));
+        assert_false(refused.ok);
+        assert_int_equal(refused.err.kind, ERROR_UNAVAILABLE);
+        assert_non_null(strstr(refused.err.text, "the store is damaged and takes no writes"));
+        assert_true(get(world, "key000").ok); /* what is there is read */
+        assert_int_equal(store_status(world->store).revision, 3);
+        close_store(world);
+    }
+}
+
+static void seen(void *context, const StoreBatch *batch)
+{
+    *(bool *)context = batch->resync;
+}
+
+static void an_accepted_loss_goes_on_beyond_all_that_was_seen(void **state)
+{
+    World *world = *state;
+    StoreAccepted accepted;
+    Error err;
+    go_back_in_time(world);
+    open_store(world, NULL);
+    assert_false(store_accept(world->folder, STR("id"), STR("2"), &accepted, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT); /* it is open */
+    close_store(world);
+    if (!store_accept(world->folder, STR("id"), STR("2"), &accepted, &err)) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(accepted.found, 3);
+    assert_int_equal(accepted.acknowledged, 9);
+    assert_true(accepted.revision > 9);
+    assert_true(store_check(world->folder, &err));
+    world->told = 0;
+    open_store(world, NULL);
+    assert_int_equal(world->told, 0);
+    assert_int_equal(store_status(world->store).condition, STORE_OK);
+    assert_string_equal(get(world, "id").value, "2");
+    assert_true(get(world, "key002").ok);
+    assert_int_equal(put(world, "new", STR("x")).revision, accepted.revision + 1);
+    for (int64_t from = 1; from <= 10; from++) { /* those who have seen up to 9, and less */
+        bool resync = false;
+        StoreWatch *watch;
+        StoreWatchSpec spec = {
+            .key = STR("a"), .end = STORE_ALL, .from = from, .done = seen, .context = &resync
+        };
+        assert_true(store_watch(world->store, &spec, &watch, &err));
+        loop_run_virtual_until(world->loop, 0);
+        assert_true(resync);
+        store_watch_cancel(watch);
+    }
+    close_store(world);
+    assert_false(store_accept(world->folder, STR("id"), STR("3"), &accepted, &err));
+    assert_non_null(strstr(err.text, "there is nothing to accept"));
+}
+
+/* A mark that a power failure left behind proves less, and accuses nobody. */
+static void a_late_or_missing_mark_is_made_good(void **state)
+{
+    World *world = *state;
+    Error err;
+    open_store(world, NULL);
+    fill(world, 3);
+    close_store(world);
+    copy_file(world, "store/store.mark", "mark");
+    open_store(world, NULL);
+    fill(world, 3);
+    close_store(world);
+    copy_file(world, "mark", "store/store.mark");
+    open_store(world, NULL);
+    assert_int_equal(store_status(world->store).condition, STORE_OK);
+    close_store(world);
+    file_remove(scratch_place(world->scratch, "store/store.mark"));
+    assert_true(store_check(world->folder, &err));
+    open_store(world, NULL);
+    assert_true(put(world, "new", STR("x")).ok);
+    close_store(world);
+    struct stat status;
+    assert_int_equal(stat(scratch_place(world->scratch, "store/store.mark"), &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_int_equal(world->told, 0);
+}
+
+static void half_a_mark_leaves_the_one_before(void **state)
+{
+    World *world = *state;
+    Error err;
+    go_back_in_time(world);
+    FILE *mark = fopen(scratch_place(world->scratch, "store/store.mark"), "r+");
+    assert_non_null(mark);
+    /* The newer of two slots, of which each is in a page of its own: 8 was acknowledged, too. */
+    uint64_t number[2] = { 0, 0 };
+    for (int i = 0; i < 2; i++) {
+        fseek(mark, 4096 * i + 4, SEEK_SET);
+        assert_int_equal(fread(&number[i], sizeof number[i], 1, mark), 1);
+    }
+    fseek(mark, (number[0] > number[1] ? 0 : 4096) + 28, SEEK_SET);
+    fputc('x', mark);
+    fclose(mark);
+    assert_false(store_check(world->folder, &err));
+    assert_non_null(strstr(err.text, "it ends at revision 3, and 8 was acknowledged"));
+}
+
+/* --- Damaged pages --------------------------------------------------------------------------- */
+
+/* Overwrites pages in the middle of the file. */
+static void hurt(World *world)
+{
+    const char *path = scratch_place(world->scratch, "store/store.db");
+    struct stat status;
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_int_equal(stat(path, &status), 0);
+    long from = status.st_size / 4096 / 3 * 4096;
+    fseek(file, from, SEEK_SET);
+    for (long i = from; i < 2 * from; i++) {
+        fputc(0xa5, file);
+    }
+    fclose(file);
+}
+
+static void damage_that_is_read_ends_writing_and_is_remembered(void **state)
+{
+    World *world = *state;
+    Error err;
+    open_store(world, NULL);
+    fill(world, 60);
+    close_store(world);
+    hurt(world);
+    open_store(world, NULL);
+    assert_int_equal(world->told, 0); /* nobody has looked there yet */
+    bool failed = false;
+    for (int i = 0; i < 60 && !failed; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "key%03d", i);
+        Answer answer = get(world, key);
+        failed = !answer.ok;
+        assert_true(answer.ok || answer.err.kind == ERROR_OS);
+    }
+    assert_true(failed);
+    assert_int_equal(world->told, 1);
+    assert_non_null(strstr(world->why, "is damaged"));
+    assert_non_null(strstr(world->why, "eden backup restore FILE"));
+    assert_int_equal(store_status(world->store).condition, STORE_DAMAGED);
+    assert_false(put(world, "new", STR("x")).ok);
+    assert_true(get(world, "key000").ok); /* other pages are read */
+    assert_int_equal(world->told, 1);
+    close_store(world);
+    open_store(world, NULL);
+    assert_int_equal(world->told, 2); /* once more, before anybody has looked */
+    assert_false(put(world, "new", STR("x")).ok);
+    close_store(world);
+    StoreAccepted accepted;
+    assert_false(store_accept(world->folder, STR("id"), STR("2"), &accepted, &err));
+    assert_int_equal(err.kind, ERROR_OS); /* this is no loss that one could accept */
+}
+
+static void damage_that_nobody_reads_is_found(void **state)
+{
+    World *world = *state;
+    open_store(world, NULL);
+    fill(world, 60);
+    close_store(world);
+    hurt(world);
+    open_store(world, &(StoreSettings){ .verify_ms = 1000 });
+    assert_int_equal(world->told, 1);
+    assert_int_equal(store_status(world->store).condition, STORE_DAMAGED);
+    close_store(world);
+}
+
+static void a_whole_store_is_verified_again_and_again(void **state)
+{
+    World *world = *state;
+    open_store(world, &(StoreSettings){ .verify_ms = 1000 });
+    fill(world, 10);
+    loop_run_virtual_until(world->loop, 3500);
+    assert_int_equal(world->told, 0);
+    assert_true(put(world, "new", STR("x")).ok);
+    close_store(world);
+}
+
+static void a_page_that_passed_is_accepted_when_it_can_be_read_again(void **state)
+{
+    World *world = *state;
+    StoreAccepted accepted;
+    Error err;
+    open_store(world, NULL);
+    fill(world, 60);
+    close_store(world);
+    copy_file(world, "store/store.db", "good");
+    hurt(world);
+    open_store(world, &(StoreSettings){ .verify_ms = 1000 });
+    assert_int_equal(world->told, 1);
+    close_store(world);
+    copy_file(world, "good", "store/store.db");
+    open_store(world, NULL);
+    assert_int_equal(world->told, 2);
+    close_store(world);
+    assert_true(store_accept(world->folder, STR("id"), STR("2"), &accepted, &err));
+    assert_int_equal(accepted.found, 60);
+    assert_int_equal(accepted.acknowledged, 60);
+    open_store(world, NULL);
+    assert_int_equal(world->told, 2);
+    assert_true(put(world, "new", STR("x")).ok);
+    close_store(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_store_that_lost_writes_is_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_accepted_loss_goes_on_beyond_all_that_was_seen, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_late_or_missing_mark_is_made_good, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(half_a_mark_leaves_the_one_before, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(damage_that_is_read_ends_writing_and_is_remembered, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(damage_that_nobody_reads_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_whole_store_is_verified_again_and_again, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_page_that_passed_is_accepted_when_it_can_be_read_again,
+                                        set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
