@@ -18,6 +18,7 @@
 #include "rpc/dispatch.h"
 #include "server/founding.h"
 #include "server/own_files.h"
+#include "server/peer_judge.h"
 #include "server/server_metrics.h"
 #include "server/store_identity.h"
 #include "service/nodes_service.h"
@@ -44,6 +45,7 @@ struct Server {
     OwnCertificates *own;
     CertifySettings certify;
     Roster *roster;
+    PeerJudge judge;
     Credentials *credentials;
     Audit *audit;
     LoopTimer sweep;
@@ -77,94 +79,22 @@ struct Server {
 
 /* --- Who may ------------------------------------------------------------------------------------ */
 
-/* A connection may outlive the certificate that it began with, when the node has a newer one. */
-static void allow_newer(const Server *server, const RosterNode *node, ShownPeer *shown)
-{
-    Error err;
-    if (node != NULL && node->not_after_ms > shown->not_after_ms &&
-        revocation_check(roster_revoked(server->roster), str_from_c(node->name),
-                         str_from_c(node->serial), &err)) {
-        shown->not_after_ms = node->not_after_ms;
-    }
-}
-
-/* Whose a certificate is: a node of this cluster, by its present enrolment. `stands`: so is the
- * connection already. */
-static bool check_peer(const Server *server, const TlsPeer *peer, bool stands,
-                       const RosterNode **out, Error *err)
-{
-    ShownPeer shown = { .has_identity = peer->has_identity,
-                        .identity = peer->identity,
-                        .serial = str_from_c(peer->serial),
-                        .not_before_ms = peer->not_before_s * 1000,
-                        .not_after_ms = peer->not_after_s * 1000 };
-    PeerRules rules = { .cluster = str_from_c(server->settings.cluster),
-                        .revoked = roster_revoked(server->roster) };
-    const RosterNode *node = roster_find(server->roster, str_from_c(peer->identity.node));
-    if (stands) {
-        allow_newer(server, node, &shown);
-    }
-    if (!peer_check(&shown, &rules, loop_wall_ms(server->options.loop), err)) {
-        return false;
-    }
-    if (node == NULL) {
-        return error_set(err, ERROR_DENIED, "'%s' is no node of this cluster", peer->identity.node);
-    }
-    /* The enrolment is the first half of the serial number. */
-    if (strncmp(node->enrolment, peer->serial, ENROLMENT_TEXT) != 0) {
-        return error_set(err, ERROR_DENIED, "'%s' has joined anew since this certificate was made",
-                         peer->identity.node);
-    }
-    *out = node;
-    return true;
-}
-
 static bool verify(void *context, const TlsPeer *peer, Error *err)
 {
-    const RosterNode *node;
-    if (check_peer(context, peer, false, &node, err)) {
-        return true;
-    }
-    /* Of the cluster's CA, and out all the same: that is worth a line. */
-    log_info("a node is refused", LOG_C("node", peer->identity.node), LOG_C("serial", peer->serial),
-             LOG_C("why", err->text));
-    return false;
-}
-
-/* Root, the user that this server runs as, and whoever is in its group. */
-static bool is_operator(const Peer *peer)
-{
-    return peer->uid == 0 || peer->is_own_user || peer->is_own_group;
+    const Server *server = context;
+    return peer_judge_verify(&server->judge, peer, err);
 }
 
 static void describe(void *context, const Peer *peer, Caller *out)
 {
     const Server *server = context;
-    const RosterNode *node = NULL;
-    Error err;
-    *out = (Caller){ .is_local = peer->is_local,
-                     .is_operator = peer->is_local && is_operator(peer),
-                     .has_identity = peer->tls.has_identity,
-                     .identity = peer->tls.identity };
-    if (!peer->is_local && peer->tls.has_identity) {
-        out->is_ours = strcmp(peer->tls.identity.cluster, server->settings.cluster) == 0;
-        out->is_approved = check_peer(server, &peer->tls, true, &node, &err);
-        out->is_revoked =
-            !revocation_check(roster_revoked(server->roster), str_from_c(peer->tls.identity.node),
-                              str_from_c(peer->tls.serial), &err);
-        out->is_server = node != NULL && node->is_server;
-    }
+    peer_judge_describe(&server->judge, peer, out);
 }
 
 static bool is_out(void *context, const Peer *peer)
 {
-    const RosterNode *node;
-    Error err;
-    if (peer->is_local || check_peer(context, &peer->tls, true, &node, &err)) {
-        return false;
-    }
-    log_info("a node is cut off", LOG_C("node", peer->tls.identity.node), LOG_C("why", err.text));
-    return true;
+    const Server *server = context;
+    return peer_judge_is_out(&server->judge, peer);
 }
 
 /* --- Listening ---------------------------------------------------------------------------------- */
@@ -749,6 +679,7 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
     arena_init(&server->arena, ARENA_UNLIMITED);
     server->directory.descriptor = -1;
     server->metrics = metrics_new(loop_wall_ms(options->loop));
+    server->judge = (PeerJudge){ options->loop, server->settings.cluster, &server->roster };
     loop_task_init(&server->release, release, server);
     loop_timer_init(&server->sweep, options->loop, sweep_runs, server);
     if (!read_files(server, err) || !open_store(server, err) ||
