@@ -47,7 +47,7 @@ typedef struct ApiSettings {
     Roster *const *roster;
     Metrics *metrics; /* requests are counted there; NULL: nowhere */
     /* Adds what the server can tell of itself; `waiting` machines ask to become nodes. NULL: nothing. */
-    void (*gather)(void *context, int64_t waiting, MetricsText *out);
+    void (*gather)(void *context, MetricsText *out);
     const bool *stops; /* the server does, which may change; NULL: never */
     /* Asks a node whether it answers, as session_service_ping does; NULL: nobody can. */
     void (*ping)(void *context, Str node, SessionPinged *done, void *done_context);

@@ -153,7 +153,7 @@ static const KindField status[] = {
     { .name = "who", .help = "who has asked" },
     { .name = "by",
       .type = KIND_FIELD_CHOICE,
-      .choices = "local|token|certificate|session",
+      .choices = "local|token|certificate|session|node|join",
       .help = "what they have shown" },
     { .name = "address", .help = "whence" },
     { .name = "verb", .help = "what was asked for" },

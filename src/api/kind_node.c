@@ -31,19 +31,29 @@ static void set_key(Arena *arena, Map *map, const Pin *pin)
     set_text(arena, map, "key", text);
 }
 
+static Value machine_value(Arena *arena, const JoiningMachine *machine)
+{
+    Map *map = map_new(arena, 4);
+    set_key(arena, map, &machine->key);
+    set_text(arena, map, "address", machine->address);
+    set_moment(arena, map, "asked", machine->asked_ms);
+    set_bool(arena, map, "approved", machine->is_approved);
+    return value_map(map);
+}
+
+/* A list with an object for each key. */
 static Value asking_value(Arena *arena, const JoiningEntry *asking)
 {
-    const JoiningRecord *record = &asking->record;
-    Map *map = map_new(arena, 4);
+    List *list = list_new(arena, JOINING_MACHINES_MAX);
     if (asking->error.len > 0) {
+        Map *map = map_new(arena, 1);
         map_set_str(arena, map, STR("error"), value_string(arena_copy(arena, asking->error)));
-        return value_map(map);
+        list_push(arena, list, value_map(map));
     }
-    set_key(arena, map, &record->key);
-    set_text(arena, map, "address", record->address);
-    set_moment(arena, map, "asked", record->asked_ms);
-    set_bool(arena, map, "approved", record->is_approved);
-    return value_map(map);
+    for (uint32_t i = 0; i < asking->record.count; i++) {
+        list_push(arena, list, machine_value(arena, &asking->record.machines[i]));
+    }
+    return value_list(list);
 }
 
 /* What only members have. */
@@ -83,13 +93,15 @@ static KindItem item_of_node(const Kind *kind, Arena *arena, const NodeEntry *no
     map_set_str(arena, status, STR("revoked"),
                 node->knows_revoked ? value_bool(node->is_revoked) : value_null());
     map_set_str(arena, status, STR("asking"),
-                node->is_asking ? asking_value(arena, &node->asking) : value_null());
+                node->asking != NULL ? asking_value(arena, node->asking)
+                                     : value_list(list_new(arena, 0)));
     return item;
 }
 
 static KindItem item_of_asking(const Kind *kind, Arena *arena, const JoiningEntry *asking)
 {
     const JoiningRecord *record = &asking->record;
+    const JoiningMachine *first = joining_record_first(record);
     char pin[PIN_TEXT + 1];
     Map *status = map_new(arena, 16);
     KindItem item = { .name = arena_copy(arena, str_from_c(record->name)),
@@ -103,15 +115,15 @@ static KindItem item_of_asking(const Kind *kind, Arena *arena, const JoiningEntr
         object_uuid(kind, item.name, item.uuid);
         return item;
     }
-    /* Another one when another key asks, and as a member. */
-    pin_text(&record->key, pin);
+    /* Another one when another key comes first, and as a member. */
+    pin_text(&first->key, pin);
     object_uuid(kind, arena_format(arena, "%s/%s", record->name, pin), item.uuid);
-    set_text(arena, status, "state", record->is_approved ? "approved" : "asks");
-    set_moment(arena, status, "since", record->asked_ms);
+    set_text(arena, status, "state", first->is_approved ? "approved" : "asks");
+    set_moment(arena, status, "since", first->asked_ms);
     set_text(arena, status, "version", "");
     set_bool(arena, status, "facts", false);
     set_bool(arena, status, "server", false);
-    set_text(arena, status, "address", record->address);
+    set_text(arena, status, "address", first->address);
     set_text(arena, status, "key", pin);
     set_membership(arena, status, &(NodeRecord){ 0 });
     set_bool(arena, status, "revoked", false);
@@ -169,7 +181,7 @@ static void node_shown(void *context, const NodeView *view, const Error *err)
     }
     KindItem item = view->is_member
                         ? item_of_node(reading->kind, reading->arena, &view->node)
-                        : item_of_asking(reading->kind, reading->arena, &view->node.asking);
+                        : item_of_asking(reading->kind, reading->arena, view->node.asking);
     reading->got(reading->context, &item, NULL);
 }
 
@@ -245,11 +257,9 @@ static bool node_touched(const Kind *kind, Arena *arena, Str prefix, Str key, St
 
 static const KindField asking[] = {
     { .name = "key", .help = "the pin of the key that it asks with" },
-    { .name = "address", .help = "whence" },
-    { .name = "asked", .type = KIND_FIELD_TIME, .help = "when it did so last" },
-    { .name = "approved",
-      .type = KIND_FIELD_BOOL,
-      .help = "it is let in when it asks the next time" },
+    { .name = "address", .help = "address the request came from; empty: approved in advance" },
+    { .name = "asked", .type = KIND_FIELD_TIME, .help = "time of the last request, to 10 minutes" },
+    { .name = "approved", .type = KIND_FIELD_BOOL, .help = "admitted when it asks the next time" },
     { .name = "error", .help = "why the record of it cannot be read" },
     { 0 },
 };
@@ -276,8 +286,9 @@ static const KindField status[] = {
       .help = "that is not believed any more; null: the list of those cannot be read" },
     { .name = "asking",
       .type = KIND_FIELD_OBJECT,
+      .shape = KIND_FIELD_LIST,
       .fields = asking,
-      .help = "how it asks to become a member, or a member asks anew; else null" },
+      .help = "keys that ask to join under this name; each is approved by itself" },
     { .name = "error", .help = "why its record cannot be read" },
     { 0 },
 };

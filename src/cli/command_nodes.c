@@ -9,6 +9,7 @@
 #include "cli/nodes_ssh.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
+#include "net/address.h"
 
 static int call_node(Invocation *invocation, const char *method, Str name, const char *behind,
                      Str body, Value *answer)
@@ -116,12 +117,29 @@ static int run_label(Invocation *invocation)
                                    .print = print_labels });
 }
 
-/* What is approved is a key. Without --key it is the one that asks now, which is shown; should
- * another one ask in between, the server refuses. */
+/* "10.0.0.7" is that of "10.0.0.7:4242"; "fd00::7" that of "[fd00::7]:4242". */
+static bool is_address(Str shown, Str wanted)
+{
+    Address one, other;
+    Error err;
+    return address_parse(shown, 1, &one, &err) && address_parse(wanted, 1, &other, &err) &&
+           address_same_host(&one, &other);
+}
+
+static int refuse_approval(Invocation *invocation, Value node, Error *err)
+{
+    ClusterRefusal refusal = { .asked = true, .target = STR("/v1/nodes"), .answer = node };
+    return cluster_tell_refusal(invocation, &refusal, err);
+}
+
+/* What is approved is a key. Without --key it is the one that asks now, from --address if that is
+ * given; when there are several, somebody has to say which. */
 static int find_key(Invocation *invocation, Str name, Str *key)
 {
     const char *given = invocation_text(invocation, "key");
+    const char *address = invocation_text(invocation, "address");
     Value node;
+    Error err;
     if (given != NULL) {
         *key = str_from_c(given);
         return EXIT_OK;
@@ -130,16 +148,33 @@ static int find_key(Invocation *invocation, Str name, Str *key)
     if (code != EXIT_OK) {
         return code;
     }
-    Value waiting = value_get_map(object_status(node), "asking");
-    if (waiting.kind != VALUE_MAP) {
-        Error err;
+    const List *asking = value_get_list(object_status(node), "asking");
+    Buf keys = buf_make_in(invocation->arena, BUF_UNLIMITED);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < asking->len; i++) {
+        Str from = value_get_text(asking->items[i], "address");
+        if (address == NULL || is_address(from, str_from_c(address))) {
+            *key = value_get_text(asking->items[i], "key");
+            buf_put_format(&keys, "%s%" STR_FMT " from %" STR_FMT, found++ > 0 ? ", " : "",
+                           STR_ARG(*key), STR_ARG(from));
+        }
+    }
+    if (found == 1) {
+        return EXIT_OK;
+    }
+    if (found > 1) {
+        error_set(&err, ERROR_CONFLICT,
+                  "%u machines ask to join as '%" STR_FMT "': %" STR_FMT
+                  "; give --key, as 'eden join' shows it on the machine",
+                  found, STR_ARG(name), STR_ARG(buf_str(&keys)));
+    } else if (asking->len > 0) {
+        error_set(&err, ERROR_CONFLICT, "no machine asks to join as '%" STR_FMT "' from %s",
+                  STR_ARG(name), address);
+    } else {
         error_set(&err, ERROR_CONFLICT, "'%" STR_FMT "' is a node already, and does not ask",
                   STR_ARG(name));
-        ClusterRefusal refusal = { .asked = true, .target = STR("/v1/nodes"), .answer = node };
-        return cluster_tell_refusal(invocation, &refusal, &err);
     }
-    *key = value_get_text(waiting, "key");
-    return EXIT_OK;
+    return refuse_approval(invocation, node, &err);
 }
 
 static int run_approve(Invocation *invocation)
@@ -164,11 +199,16 @@ static int run_approve(Invocation *invocation)
     if (code != EXIT_OK || kind_print_value(invocation, node, &code)) {
         return code;
     }
-    Value waiting = value_get_map(object_status(node), "asking");
-    output_line(
-        invocation->out,
-        "%" STR_FMT " is approved with key %" STR_FMT "; it is in when it asks the next time",
-        STR_ARG(name), STR_ARG(waiting.kind == VALUE_MAP ? value_get_text(waiting, "key") : key));
+    const List *asking = value_get_list(object_status(node), "asking");
+    for (uint32_t i = 0; i < asking->len; i++) {
+        if (value_get_bool(asking->items[i], "approved")) {
+            key = value_get_text(asking->items[i], "key");
+        }
+    }
+    output_line(invocation->out,
+                "%" STR_FMT " is approved with key %" STR_FMT
+                "; it is admitted when it asks the next time",
+                STR_ARG(name), STR_ARG(key));
     return EXIT_OK;
 }
 
@@ -255,7 +295,10 @@ static int nodes_run(Invocation *invocation)
 static const Option options[] = {
     { .name = "key",
       .argument = "PIN",
-      .help = "approve: only this key, by 8 digits of its pin or more; else the one that asks" },
+      .help = "approve: this key, by 16 digits of its pin or more; else the one that asks" },
+    { .name = "address",
+      .argument = "ADDRESS",
+      .help = "approve: the key that asks from this address" },
     NODES_SSH_OPTIONS,
     { .name = "selector",
       .letter = 'l',
@@ -277,7 +320,8 @@ static const Example examples[] = {
     { "eden nodes show web1", "all about one" },
     { "eden nodes label web1 role=web rack=7 old-", "set two labels, unset one" },
     { "eden nodes label web1 web2 rack=8", "several; -l 'role=web' chooses by labels" },
-    { "eden nodes approve db1 --key sha256:3f2a77c0", "let in a machine that asks, by its key" },
+    { "eden nodes approve db1 --key sha256:3f2a77c09e5b1d24",
+      "let in a machine that asks, by its key" },
     { "eden nodes ssh-key >> authorized_keys", "so that the server may ask the machine itself" },
     { "eden nodes approve db2 --ssh root@db2 --host-key \"$HOST_KEY\"",
       "let it in, once it has told its key over SSH" },
@@ -304,7 +348,11 @@ const Command command_nodes = {
         "\n"
         "A machine that asks without a good token waits until it is approved. What is approved is\n"
         "its key: compare the pin with what 'eden join' shows on the machine, and give it as\n"
-        "--key. 'reject' forgets a machine that asks. 'remove' takes a node out with its facts, "
+        "--key. Another machine that asks for the same name is listed beside it, and cannot "
+        "change\n"
+        "that. A whole pin can be approved before its machine asks; an approval that is not used\n"
+        "ends after 24 hours. 'reject' forgets a machine that asks. 'remove' takes a node out with "
+        "its facts, "
         "and\n"
         "none of its certificates is believed from then on; the name can be given again.\n"
         "\n"

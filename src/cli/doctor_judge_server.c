@@ -303,6 +303,16 @@ DoctorResult judge_silent(Arena *arena, const DoctorView *view)
     return conclude(arena, &silent, DOCTOR_WARNING, "silent", "all nodes have a session");
 }
 
+static bool is_approved(const List *asking)
+{
+    for (uint32_t i = 0; i < asking->len; i++) {
+        if (value_get_bool(asking->items[i], "approved")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 DoctorResult judge_waiting(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->nodes);
@@ -312,11 +322,10 @@ DoctorResult judge_waiting(Arena *arena, const DoctorView *view)
     }
     const List *all = object_items(view->nodes.json);
     for (uint32_t i = 0; i < all->len; i++) {
-        Value asking = value_get_map(object_status(all->items[i]), "asking");
-        if (asking.kind == VALUE_MAP) {
+        const List *asking = value_get_list(object_status(all->items[i]), "asking");
+        if (asking->len > 0) {
             add(&waiting, object_name(all->items[i]),
-                value_get_bool(asking, "approved") ? STR("approved; it has to ask again")
-                                                   : STR_EMPTY);
+                is_approved(asking) ? STR("approved; it has to ask again") : STR_EMPTY);
         }
     }
     return conclude(arena, &waiting, DOCTOR_WARNING, "ask to be let in",

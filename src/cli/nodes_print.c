@@ -120,7 +120,7 @@ static void add_asking(Table *table, Str name, Value waiting)
              arena_format(arena, "%" STR_FMT " from %" STR_FMT "%s",
                           STR_ARG(value_get_text(waiting, "asked")),
                           STR_ARG(value_get_text(waiting, "address")),
-                          approved ? "; is approved, and in when it asks again" : ""));
+                          approved ? "; approved, and admitted when it asks again" : ""));
     add_line(table, "with key", value_get_text(waiting, "key"));
     if (!approved) {
         add_line(table, "",
@@ -135,7 +135,8 @@ static void add_asking(Table *table, Str name, Value waiting)
 
 void nodes_print_one(const Invocation *invocation, Value node)
 {
-    Value status = object_status(node), asking = value_get_map(status, "asking");
+    Value status = object_status(node);
+    const List *asking = value_get_list(status, "asking");
     Str error = value_get_text(status, "error");
     Table table;
     const char *name = arena_copy_c(invocation->arena, object_name(node));
@@ -147,8 +148,8 @@ void nodes_print_one(const Invocation *invocation, Value node)
     } else if (node_is_member(node)) {
         add_member(&table, node);
     }
-    if (asking.kind == VALUE_MAP) {
-        add_asking(&table, object_name(node), asking);
+    for (uint32_t i = 0; asking != NULL && i < asking->len; i++) {
+        add_asking(&table, object_name(node), asking->items[i]);
     }
     table_print(&table, invocation->out);
 }

@@ -7,19 +7,30 @@
 #include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
-#include "cluster/node_record.h"
+#include "cluster/waiting_room.h"
 #include "pki/ca.h"
 #include "pki/revocation.h"
 
 enum {
-    PENDING_MAX = 1000 /* machines that wait for approval */
+    SWEEP_MS = 10 * 60 * 1000, /* between two looks at who waits for too long */
+    SWEEP_PAGE = 200,          /* records of one look */
 };
 
+/* Lines of the log about refused machines; those passed over are counted in the next one. */
+#define REFUSAL_LOG_LIMIT ((RateLimit){ .per_second = 1, .burst = 20 })
+
 typedef struct Attempt Attempt;
+typedef struct Sweep Sweep;
 
 struct Admission {
     AdmissionSettings settings;
     Attempt *attempts;
+    WaitingRoom *room;
+    AdmissionCounts counts;
+    Rate refusal_log;
+    uint64_t refusals_unlogged;
+    LoopTimer sweep_timer;
+    Sweep *sweep; /* NULL: none is under way */
 };
 
 /* What is read. */
@@ -28,7 +39,7 @@ typedef enum SeenKind {
     SEEN_NODE,
     SEEN_JOINING,
     SEEN_REVOCATIONS,
-    SEEN_TOKEN, /* last, as there may be none */
+    SEEN_OTHER, /* last, as there may be none: the token, or the machine that gives way */
     SEEN_COUNT
 } SeenKind;
 
@@ -39,7 +50,12 @@ struct Attempt {
     Arena arena;
     JoinRequest request;
     char address[ADDRESS_TEXT_SIZE];
-    Change *change;
+    WaitingPlace place; /* of a request without a token */
+    WaitingRow victim;  /* if it replaces that */
+    bool is_new;        /* the verdict of the last try: a machine that was no member */
+    bool is_recorded;   /* in the audit log: it may be written */
+    bool is_recording;  /* the audit log has still to answer */
+    Change *change;     /* NULL: none is under way */
     JoinReply reply;
     AdmissionDone *done;
     void *context;
@@ -65,6 +81,7 @@ typedef struct Known {
     TokenRecord token;
     NodeRecord node;
     JoiningRecord joining;
+    const JoiningMachine *own; /* in it: this machine; NULL: it did not ask yet */
     RevocationList revoked;
     Pin cas[CERTIFICATES_MAX];
     JoinFacts facts;
@@ -76,6 +93,7 @@ static bool read_known(const Attempt *attempt, Change *change, Known *known, Err
     Arena *arena = change_arena(change);
     JoinFacts *facts = &known->facts;
     CertificateSet cas = settings->certify.cas->trusted;
+    Error ignored;
     facts->now_ms = loop_wall_ms(settings->certify.at.loop);
     facts->nonce_seen = change_has(change, SEEN_NONCE);
     facts->cas = known->cas;
@@ -86,8 +104,8 @@ static bool read_known(const Attempt *attempt, Change *change, Known *known, Err
         !revocation_read(arena, change_value(change, SEEN_REVOCATIONS), &known->revoked, err)) {
         return false;
     }
-    if (change_has(change, SEEN_TOKEN)) {
-        if (!token_record_read(arena, change_value(change, SEEN_TOKEN), &known->token, err)) {
+    if (attempt->request.has_token && change_has(change, SEEN_OTHER)) {
+        if (!token_record_read(arena, change_value(change, SEEN_OTHER), &known->token, err)) {
             return false;
         }
         facts->token = &known->token;
@@ -104,12 +122,15 @@ static bool read_known(const Attempt *attempt, Change *change, Known *known, Err
         facts->enrolled_stands = trusted && known->node.token[0] == '\0' &&
                                  !known->node.is_server && known->node.not_after_ms > facts->now_ms;
     }
-    if (change_has(change, SEEN_JOINING)) {
-        if (!joining_record_read(arena, change_value(change, SEEN_JOINING), &known->joining, err)) {
-            return false;
-        }
-        facts->approved = known->joining.is_approved ? &known->joining.key : NULL;
+    /* Nothing in a record that cannot be read is approved; who asks begins another one. */
+    if (!change_has(change, SEEN_JOINING) ||
+        !joining_record_read(arena, change_value(change, SEEN_JOINING), &known->joining,
+                             &ignored)) {
+        known->joining = (JoiningRecord){ 0 };
     }
+    joining_record_prune(&known->joining, facts->now_ms);
+    known->own = joining_record_find(&known->joining, &attempt->request.key_pin);
+    facts->approved = known->own != NULL && known->own->is_approved ? &known->own->key : NULL;
     return true;
 }
 
@@ -158,7 +179,7 @@ static bool admit(Attempt *attempt, Change *change, Known *known, const JoinVerd
         Buf counted = buf_make_in(arena, BUF_UNLIMITED);
         known->token.uses++;
         token_record_print(&known->token, &counted);
-        change_put(change, change_key(change, SEEN_TOKEN), buf_str(&counted), 0);
+        change_put(change, change_key(change, SEEN_OTHER), buf_str(&counted), 0);
     }
     if (change_has(change, SEEN_JOINING)) {
         change_delete(change, change_key(change, SEEN_JOINING));
@@ -172,22 +193,61 @@ static bool admit(Attempt *attempt, Change *change, Known *known, const JoinVerd
     return true;
 }
 
-static bool let_wait(const Attempt *attempt, Change *change, const Known *known, Error *err)
+static void put_joining(Change *change, SeenKind which, const JoiningRecord *record)
 {
-    if (!change_has(change, SEEN_JOINING) && change_count(change, 0) >= PENDING_MAX) {
-        return error_set(err, ERROR_LIMIT, "%d machines wait to be approved already", PENDING_MAX);
-    }
-    JoiningRecord record = { .key = attempt->request.key_pin, .asked_ms = known->facts.now_ms };
-    snprintf(record.name, sizeof record.name, "%s", attempt->request.name);
-    snprintf(record.address, sizeof record.address, "%s", attempt->address);
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
-    joining_record_print(&record, &text);
-    change_put(change, change_key(change, SEEN_JOINING), buf_str(&text), JOINING_TTL_S);
+    if (record->count == 0) {
+        change_delete(change, change_key(change, which));
+        return;
+    }
+    joining_record_print(record, &text);
+    change_put(change, change_key(change, which), buf_str(&text), 0);
+}
+
+/* Takes the row of another machine away, unless somebody has approved it. */
+static void make_room(const Attempt *attempt, Change *change, Known *known)
+{
+    Arena *arena = change_arena(change);
+    bool is_here = strcmp(attempt->victim.name, attempt->request.name) == 0;
+    JoiningRecord *record = is_here ? &known->joining : ARENA_NEW(arena, JoiningRecord);
+    Error ignored;
+    if (!is_here &&
+        (!change_has(change, SEEN_OTHER) ||
+         !joining_record_read(arena, change_value(change, SEEN_OTHER), record, &ignored))) {
+        return;
+    }
+    const JoiningMachine *machine = joining_record_find(record, &attempt->victim.key);
+    if (machine != NULL && !machine->is_approved) {
+        joining_record_drop(record, &attempt->victim.key);
+        if (!is_here) {
+            put_joining(change, SEEN_OTHER, record);
+        }
+    }
+}
+
+/* A machine that waits asks again and again: its row is written when that is new, and then every few
+ * minutes. So a request that is repeated changes nothing. */
+static bool let_wait(const Attempt *attempt, Change *change, Known *known, Error *err)
+{
+    int64_t now = known->facts.now_ms;
+    if (known->own != NULL && now - known->own->asked_ms < WAITING_REFRESH_MS) {
+        return true;
+    }
+    if (known->own == NULL && attempt->place == WAITING_REFUSED) {
+        return error_set(err, ERROR_LIMIT, "too many machines ask to be approved; try again later");
+    }
+    if (known->own == NULL && attempt->place == WAITING_REPLACES) {
+        make_room(attempt, change, known);
+    }
+    snprintf(known->joining.name, sizeof known->joining.name, "%s", attempt->request.name);
+    joining_record_ask(&known->joining, &attempt->request.key_pin, attempt->address, now);
+    put_joining(change, SEEN_JOINING, &known->joining);
     return true;
 }
 
 /* Nothing is written for those who are refused, so that nobody fills the store from outside. A nonce
- * is kept until the clock alone refuses the request. */
+ * is kept until the clock alone refuses the request. Of a machine that comes in, nothing is written
+ * before the audit log has it. */
 static bool decide(void *context, Change *change, Error *err)
 {
     Attempt *attempt = context;
@@ -198,10 +258,12 @@ static bool decide(void *context, Change *change, Error *err)
     }
     join_decide(&attempt->request, &known->facts, &verdict);
     join_reply_make(&attempt->request, &verdict, known->facts.now_ms, &attempt->reply);
+    attempt->is_new = verdict.result == JOIN_ADMITTED && !verdict.again;
     if (verdict.result == JOIN_PENDING) {
         return let_wait(attempt, change, known, err);
     }
-    if (verdict.result == JOIN_ADMITTED) {
+    if (verdict.result == JOIN_ADMITTED &&
+        (!attempt->is_new || attempt->is_recorded || attempt->admission->settings.audit == NULL)) {
         int64_t ttl_s = (verdict.remember_until_ms - known->facts.now_ms) / 1000 + 1;
         change_put(change, change_key(change, SEEN_NONCE), STR("1"), ttl_s);
         return admit(attempt, change, known, &verdict, err);
@@ -209,46 +271,153 @@ static bool decide(void *context, Change *change, Error *err)
     return true;
 }
 
-/* Those who wait ask again and again, and are told of by who lists them. */
-static void tell(const Attempt *attempt)
+/* --- Requests -------------------------------------------------------------------------------- */
+
+/* Those who wait ask again and again, and are shown by who lists them. Strangers can be refused as
+ * often as they like: the log has some of them, and how many more there were. */
+static void log_refused(Admission *admission, const char *node, const char *address,
+                        const char *why)
 {
-    if (attempt->reply.result == JOIN_REFUSED) {
-        log_warning("a machine is refused", LOG_C("node", attempt->request.name),
-                    LOG_C("at", attempt->address), LOG_C("why", attempt->reply.text));
-    } else if (attempt->reply.result == JOIN_ADMITTED) {
-        log_info("a machine has joined", LOG_C("node", attempt->request.name),
-                 LOG_C("at", attempt->address));
+    int64_t now = loop_now_ms(admission->settings.certify.at.loop);
+    if (!rate_take(&admission->refusal_log, REFUSAL_LOG_LIMIT, now, 1)) {
+        admission->refusals_unlogged++;
+        return;
     }
+    log_warning("join refused", LOG_C("node", node), LOG_C("address", address), LOG_C("why", why),
+                LOG_INT("suppressed", (int64_t)admission->refusals_unlogged));
+    admission->refusals_unlogged = 0;
+}
+
+static WaitingRow row_of(const Attempt *attempt)
+{
+    WaitingRow row = { .key = attempt->request.key_pin,
+                       .origin = joining_origin(attempt->address),
+                       .asked_ms = loop_wall_ms(attempt->admission->settings.certify.at.loop) };
+    snprintf(row.name, sizeof row.name, "%s", attempt->request.name);
+    return row;
+}
+
+static void note(Attempt *attempt)
+{
+    Admission *admission = attempt->admission;
+    WaitingRow row = row_of(attempt);
+    switch (attempt->reply.result) {
+    case JOIN_ADMITTED:
+        admission->counts.admitted++;
+        waiting_room_forget(admission->room, row.name, &row.key);
+        log_info("node joined", LOG_C("node", row.name), LOG_C("address", attempt->address));
+        break;
+    case JOIN_PENDING:
+        admission->counts.pending++;
+        if (attempt->place == WAITING_REPLACES) {
+            waiting_room_forget(admission->room, attempt->victim.name, &attempt->victim.key);
+        }
+        waiting_room_note(admission->room, &row);
+        break;
+    case JOIN_REFUSED:
+        admission->counts.refused++;
+        log_refused(admission, row.name, attempt->address, attempt->reply.text);
+        break;
+    }
+}
+
+static void record(Attempt *attempt, AuditOutcome outcome, Str detail, AuditDone *done)
+{
+    char pin[PIN_TEXT + 1];
+    const JoinRequest *request = &attempt->request;
+    pin_text(&request->key_pin, pin);
+    AuditEntry entry = { .who = request->has_token
+                                    ? arena_format(&attempt->arena, "token %s, key %s",
+                                                   request->token_id, pin)
+                                    : arena_format(&attempt->arena, "approved key %s", pin),
+                         .by = PRINCIPAL_JOIN,
+                         .address = str_from_c(attempt->address),
+                         .verb = STR("join"),
+                         .kind = STR("Node"),
+                         .name = str_from_c(request->name),
+                         .request = str_from_c(request->nonce),
+                         .outcome = outcome,
+                         .detail = detail };
+    audit_append(attempt->admission->settings.audit, &entry, done, attempt);
+}
+
+static void finish(Attempt *attempt, const Error *err)
+{
+    if (attempt->is_recorded) {
+        bool ok = err == NULL && attempt->reply.result == JOIN_ADMITTED;
+        record(attempt, ok ? AUDIT_DONE : AUDIT_FAILED,
+               str_from_c(err != NULL ? err->text
+                          : ok        ? ""
+                                      : attempt->reply.text),
+               NULL);
+    }
+    if (err == NULL) {
+        note(attempt);
+    } else if (err->kind == ERROR_LIMIT) {
+        attempt->admission->counts.limited++;
+        log_refused(attempt->admission, attempt->request.name, attempt->address, err->text);
+    }
+    attempt->done(attempt->context, err == NULL ? &attempt->reply : NULL, err);
+    attempt_free(attempt);
+}
+
+static void begin(Attempt *attempt);
+
+static void recorded(void *context, uint64_t sequence, const Error *err)
+{
+    Attempt *attempt = context;
+    if (attempt->admission == NULL) {
+        arena_clear(&attempt->arena); /* the admission went first */
+        free(attempt);
+        return;
+    }
+    attempt->is_recording = false;
+    if (err != NULL) {
+        finish(attempt, err);
+        return;
+    }
+    attempt->is_recorded = true;
+    begin(attempt);
 }
 
 static void decided(void *context, Change *change, const Error *err)
 {
     Attempt *attempt = context;
-    if (err == NULL) {
-        tell(attempt);
+    attempt->change = NULL;
+    bool is_owed = err == NULL && attempt->is_new && !attempt->is_recorded &&
+                   attempt->admission->settings.audit != NULL;
+    if (is_owed) {
+        attempt->is_recording = true;
+        record(attempt, AUDIT_ASKED, STR_EMPTY, recorded);
+    } else {
+        finish(attempt, err);
     }
-    attempt->done(attempt->context, err == NULL ? &attempt->reply : NULL, err);
-    attempt_free(attempt);
 }
 
 static void begin(Attempt *attempt)
 {
     const CertifySettings *settings = &attempt->admission->settings.certify;
     Arena *arena = &attempt->arena;
-    Str prefix = settings->at.prefix, name = str_from_c(attempt->request.name);
+    const JoinRequest *request = &attempt->request;
+    Str prefix = settings->at.prefix, name = str_from_c(request->name);
     Str keys[SEEN_COUNT] = {
-        [SEEN_NONCE] = cluster_key_nonce(arena, prefix, str_from_c(attempt->request.nonce)),
+        [SEEN_NONCE] = cluster_key_nonce(arena, prefix, str_from_c(request->nonce)),
         [SEEN_NODE] = cluster_key_node(arena, prefix, name),
         [SEEN_JOINING] = cluster_key_joining(arena, prefix, name),
         [SEEN_REVOCATIONS] = cluster_key_revocations(arena, prefix),
     };
-    if (attempt->request.has_token) {
-        keys[SEEN_TOKEN] = cluster_key_token(arena, prefix, str_from_c(attempt->request.token_id));
+    bool has_other = true;
+    if (request->has_token) {
+        keys[SEEN_OTHER] = cluster_key_token(arena, prefix, str_from_c(request->token_id));
+    } else if (attempt->place == WAITING_REPLACES &&
+               strcmp(attempt->victim.name, request->name) != 0) {
+        keys[SEEN_OTHER] = cluster_key_joining(arena, prefix, str_from_c(attempt->victim.name));
+    } else {
+        has_other = false;
     }
     change_start(&(ChangeSpec){ .store = settings->at.store,
                                 .keys = keys,
-                                .key_count = attempt->request.has_token ? SEEN_COUNT : SEEN_TOKEN,
-                                .counted = { cluster_key_joining_all(arena, prefix) },
+                                .key_count = has_other ? SEEN_COUNT : SEEN_OTHER,
                                 .decide = decide,
                                 .done = decided,
                                 .context = attempt },
@@ -258,13 +427,19 @@ static void begin(Attempt *attempt)
 void admission_decide(Admission *admission, Str text, const char *address, AdmissionDone *done,
                       void *context)
 {
-    Attempt *attempt = calloc(1, sizeof *attempt);
     Error err;
-    if (attempt == NULL) {
-        memory_exhausted(sizeof *attempt);
+    int64_t now = loop_now_ms(admission->settings.certify.at.loop);
+    if (!waiting_room_may_ask(admission->room, joining_origin(address), now)) {
+        admission->counts.limited++;
+        error_set(&err, ERROR_LIMIT, "too many join requests; try again later");
+        log_refused(admission, "", address, err.text);
+        done(context, NULL, &err);
+        return;
     }
+    Attempt *attempt = memory_new(sizeof *attempt);
     arena_init(&attempt->arena, ARENA_UNLIMITED);
     if (!join_request_read(&attempt->arena, text, &attempt->request, &err)) {
+        admission->counts.refused++;
         done(context, NULL, &err);
         arena_clear(&attempt->arena);
         free(attempt);
@@ -279,14 +454,157 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
     snprintf(attempt->address, sizeof attempt->address, "%s", address);
     attempt->done = done;
     attempt->context = context;
+    if (!attempt->request.has_token) {
+        WaitingRow row = row_of(attempt);
+        attempt->place = waiting_room_place(admission->room, &row, now, &attempt->victim);
+    }
     begin(attempt);
 }
+
+/* --- Those who wait for too long ------------------------------------------------------------- */
+
+/* A look at all records: what is over goes, the rest is what the room knows. */
+struct Sweep {
+    Admission *admission; /* NULL: it is gone */
+    Arena arena;
+};
+
+static bool decide_prune(void *context, Change *change, Error *err)
+{
+    const int64_t *now = context;
+    JoiningRecord *record = ARENA_NEW(change_arena(change), JoiningRecord);
+    if (change_has(change, 0) &&
+        joining_record_read(change_arena(change), change_value(change, 0), record, err) &&
+        joining_record_prune(record, *now)) {
+        put_joining(change, 0, record);
+    }
+    return true;
+}
+
+static void pruned(void *context, Change *change, const Error *err)
+{
+    free(context);
+}
+
+static void prune(const Admission *admission, Str key)
+{
+    const ClusterStore *at = &admission->settings.certify.at;
+    Change *change;
+    int64_t *now = memory_new(sizeof *now);
+    *now = loop_wall_ms(at->loop);
+    change_start(&(ChangeSpec){ .store = at->store,
+                                .keys = &key,
+                                .key_count = 1,
+                                .decide = decide_prune,
+                                .done = pruned,
+                                .context = now },
+                 &change);
+}
+
+static void note_record(Admission *admission, const JoiningRecord *record)
+{
+    for (uint32_t i = 0; i < record->count; i++) {
+        const JoiningMachine *machine = &record->machines[i];
+        WaitingRow row = { .key = machine->key,
+                           .origin = joining_origin(machine->address),
+                           .asked_ms = machine->asked_ms };
+        memcpy(row.name, record->name, sizeof row.name);
+        if (!machine->is_approved) {
+            waiting_room_note(admission->room, &row);
+        }
+    }
+}
+
+static void sweep_end(Sweep *sweep, bool is_whole)
+{
+    Admission *admission = sweep->admission;
+    if (admission != NULL) {
+        admission->sweep = NULL;
+        if (is_whole) {
+            waiting_room_end(admission->room);
+        }
+        loop_timer_start(&admission->sweep_timer, SWEEP_MS);
+    }
+    arena_clear(&sweep->arena);
+    free(sweep);
+}
+
+static void sweep_from(Sweep *sweep, Str key);
+
+static void page_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Sweep *sweep = context;
+    Admission *admission = sweep->admission;
+    if (err != NULL || admission == NULL) {
+        sweep_end(sweep, false);
+        return;
+    }
+    const StoreOpReply *range = &reply->ops[0];
+    int64_t now = loop_wall_ms(admission->settings.certify.at.loop);
+    for (uint32_t i = 0; i < range->kv_count; i++) {
+        JoiningRecord *record = ARENA_NEW(&sweep->arena, JoiningRecord);
+        Error ignored;
+        if (!joining_record_read(&sweep->arena, range->kvs[i].value, record, &ignored)) {
+            continue; /* listed as damaged */
+        }
+        if (joining_record_prune(record, now)) {
+            prune(admission, range->kvs[i].key);
+        }
+        note_record(admission, record);
+    }
+    if (!range->more) {
+        sweep_end(sweep, true);
+        return;
+    }
+    /* The reply is the store's: its key outlives the arena that the records were read in. */
+    arena_reset(&sweep->arena);
+    sweep_from(sweep, arena_join(&sweep->arena, range->kvs[range->kv_count - 1].key, STR("\0"),
+                                 STR_EMPTY));
+}
+
+static void sweep_from(Sweep *sweep, Str key)
+{
+    const ClusterStore *at = &sweep->admission->settings.certify.at;
+    StoreOp op = { .kind = STORE_RANGE,
+                   .key = key,
+                   .end = store_prefix_end(&sweep->arena,
+                                           cluster_key_joining_all(&sweep->arena, at->prefix)),
+                   .limit = SWEEP_PAGE };
+    Error err;
+    if (!store_op(at->store, &op, page_came, sweep, &err)) {
+        sweep_end(sweep, false);
+    }
+}
+
+static void sweep_start(void *context)
+{
+    Admission *admission = context;
+    Sweep *sweep = memory_new(sizeof *sweep);
+    sweep->admission = admission;
+    arena_init(&sweep->arena, ARENA_UNLIMITED);
+    admission->sweep = sweep;
+    waiting_room_begin(admission->room);
+    sweep_from(sweep,
+               cluster_key_joining_all(&sweep->arena, admission->settings.certify.at.prefix));
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
 
 Admission *admission_new(const AdmissionSettings *settings)
 {
     Admission *admission = memory_new(sizeof *admission);
     admission->settings = *settings;
+    admission->room = waiting_room_new();
+    loop_timer_init(&admission->sweep_timer, settings->certify.at.loop, sweep_start, admission);
+    sweep_start(admission);
     return admission;
+}
+
+AdmissionCounts admission_counts(const Admission *admission)
+{
+    AdmissionCounts counts = admission->counts;
+    counts.waiting = waiting_room_count(admission->room);
+    return counts;
 }
 
 void admission_free(Admission *admission)
@@ -295,8 +613,22 @@ void admission_free(Admission *admission)
         return;
     }
     while (admission->attempts != NULL) {
-        change_abandon(admission->attempts->change);
-        attempt_free(admission->attempts);
+        Attempt *attempt = admission->attempts;
+        change_abandon(attempt->change);
+        if (attempt->is_recording) {
+            admission->attempts = attempt->next;
+            if (attempt->next != NULL) {
+                attempt->next->previous = NULL;
+            }
+            attempt->admission = NULL;
+        } else {
+            attempt_free(attempt);
+        }
     }
+    if (admission->sweep != NULL) {
+        admission->sweep->admission = NULL;
+    }
+    loop_timer_stop(&admission->sweep_timer);
+    waiting_room_free(admission->room);
     free(admission);
 }

@@ -2,9 +2,14 @@
  * to it in one transaction with what follows from it. Loop thread.
  *
  * What a joiner is told is true when it is told: the answer comes after the write. When somebody
- * else changed what the decision rests on, it is made anew. */
+ * else changed what the decision rests on, it is made again. A machine that comes in is in the audit
+ * log before it is a member, or does not come in.
+ *
+ * Anybody can ask: what that costs is bounded (cluster/waiting_room.h), and what is not asked for any
+ * more is deleted after JOINING_LIFE_MS. */
 #pragma once
 
+#include "cluster/audit.h"
 #include "cluster/certify.h"
 #include "pki/join_reply.h"
 
@@ -14,7 +19,14 @@ typedef struct AdmissionSettings {
     CertifySettings certify;
     Str server;        /* the node that this server is, and */
     uint16_t rpc_port; /* where it listens for nodes */
+    Audit *audit;      /* NULL: nothing is recorded */
 } AdmissionSettings;
+
+typedef struct AdmissionCounts {
+    uint32_t waiting; /* machines that are not approved, as this server knows them */
+    uint64_t admitted, pending, refused; /* requests, since it started */
+    uint64_t limited;                    /* refused because there were too many */
+} AdmissionCounts;
 
 /* The settings' memory is borrowed until admission_free. */
 Admission *admission_new(const AdmissionSettings *settings);
@@ -23,10 +35,13 @@ void admission_free(Admission *admission);
 DEFINE_AUTO(Admission, admission_free)
 
 /* `reply` is NULL when nothing could be decided: ERROR_INVALID or ERROR_LIMIT for what is no request,
- * ERROR_UNAVAILABLE when the store cannot be used at present. */
+ * ERROR_LIMIT also when there are too many, ERROR_UNAVAILABLE when the store cannot be used at
+ * present. */
 typedef void AdmissionDone(void *context, const JoinReply *reply, const Error *err);
 
 /* Decides about the text of a request that came from `address`. `done` is called once, in a later
  * turn or, for what is no request at all, within. */
 void admission_decide(Admission *admission, Str text, const char *address, AdmissionDone *done,
                       void *context);
+
+AdmissionCounts admission_counts(const Admission *admission);

@@ -10,8 +10,7 @@ enum {
     RECORD_VALUES = 4 * (LABELS_MAX + ANNOTATIONS_MAX)
 };
 
-#define NODE_FORMAT    "eden.node/1"
-#define JOINING_FORMAT "eden.joining/1"
+#define NODE_FORMAT "eden.node/1"
 
 /* --- Labels ---------------------------------------------------------------------------------- */
 
@@ -197,44 +196,6 @@ bool node_record_read(Arena *arena, Str text, NodeRecord *out, Error *err)
     record.is_server = server.boolean;
     record.joined_ms = joined.integer;
     record.not_after_ms = not_after.integer;
-    *out = record;
-    return true;
-}
-
-/* --- Those who ask --------------------------------------------------------------------------- */
-
-void joining_record_print(const JoiningRecord *record, Buf *out)
-{
-    buf_put_c(out, "{\"format\":\"" JOINING_FORMAT "\"");
-    put_text(out, "name", record->name);
-    put_pin(out, &record->key);
-    buf_put_format(out, ",\"approved\":%s", record->is_approved ? "true" : "false");
-    put_text(out, "address", record->address);
-    put_number(out, "asked_ms", record->asked_ms);
-    buf_put_char(out, '}');
-}
-
-bool joining_record_read(Arena *arena, Str text, JoiningRecord *out, Error *err)
-{
-    Value object, said, name, key, approved, address, asked;
-    JoiningRecord record = { 0 };
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },     { "name", VALUE_STRING, false, &name },
-        { "key", VALUE_STRING, false, &key },         { "approved", VALUE_BOOL, false, &approved },
-        { "address", VALUE_STRING, false, &address }, { "asked_ms", VALUE_INT, false, &asked },
-    };
-    if (!json_object_read(arena, text, NODE_RECORD_MAX, RECORD_VALUES, &object, err) ||
-        !json_format_check(object, JOINING_FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !read_name(name, record.name, err) || !pin_parse(value_str(key), &record.key, err)) {
-        return error_wrap(err, "the record of a machine that asks to join");
-    }
-    if (!json_copy(address, record.address, sizeof record.address)) {
-        return error_set(err, ERROR_INVALID,
-                         "the record of a machine that asks to join: its address is too long");
-    }
-    record.is_approved = approved.boolean;
-    record.asked_ms = asked.integer;
     *out = record;
     return true;
 }

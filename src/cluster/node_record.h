@@ -1,4 +1,4 @@
-/* What the store keeps of a node, and of a machine that asks to become one. Pure. */
+/* What the store keeps of a node. Pure. */
 #pragma once
 
 #include "lang/value.h"
@@ -7,14 +7,13 @@
 
 enum {
     ADDRESS_TEXT_SIZE = 64,
-    JOINING_TTL_S = 24 * 60 * 60, /* those who do not ask any more are forgotten */
-    LABELS_MAX = 64,              /* of a node */
-    LABEL_NAME_MAX = 63,          /* bytes */
-    LABEL_VALUE_MAX = 255,        /* bytes */
-    ANNOTATIONS_MAX = 64,         /* under names as long as those of labels */
-    ANNOTATION_VALUE_MAX = 4096,  /* bytes */
-    NODE_RECORD_MAX = 64 << 10,   /* bytes, with both */
-    NODE_TEXTS_MAX = 60 << 10     /* bytes of both, as JSON: there is always room for the rest */
+    LABELS_MAX = 64,             /* of a node */
+    LABEL_NAME_MAX = 63,         /* bytes */
+    LABEL_VALUE_MAX = 255,       /* bytes */
+    ANNOTATIONS_MAX = 64,        /* under names as long as those of labels */
+    ANNOTATION_VALUE_MAX = 4096, /* bytes */
+    NODE_RECORD_MAX = 64 << 10,  /* bytes, with both */
+    NODE_TEXTS_MAX = 60 << 10    /* bytes of both, as JSON: there is always room for the rest */
 };
 
 /* A member of the cluster: "eden.node/1" under nodes/<node>. */
@@ -42,15 +41,3 @@ MUST_CHECK bool node_label_check(Str name, Str value, Error *err);
 /* Whether labels and annotations are not too much together: ERROR_LIMIT. Each is a map of texts, or
  * missing. */
 MUST_CHECK bool node_texts_check(Value labels, Value annotations, Error *err);
-
-/* A machine that asked without a token, or with one that did not do: "eden.joining/1". */
-typedef struct JoiningRecord {
-    char name[NODE_NAME_MAX + 1];
-    Pin key;
-    bool is_approved; /* this key, under this name */
-    char address[ADDRESS_TEXT_SIZE];
-    int64_t asked_ms;
-} JoiningRecord;
-
-void joining_record_print(const JoiningRecord *record, Buf *out);
-MUST_CHECK bool joining_record_read(Arena *arena, Str text, JoiningRecord *out, Error *err);

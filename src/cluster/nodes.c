@@ -120,7 +120,8 @@ void node_entry_read(Arena *arena, Str name, const StoreKv *kv, NodeEntry *out)
     }
 }
 
-void joining_entry_read(Arena *arena, Str name, const StoreKv *kv, JoiningEntry *out)
+bool joining_entry_read(Arena *arena, Str name, const StoreKv *kv, int64_t now_ms,
+                        JoiningEntry *out)
 {
     Error err;
     *out = (JoiningEntry){ .revision = kv->mod_revision, .error = STR_EMPTY };
@@ -129,7 +130,16 @@ void joining_entry_read(Arena *arena, Str name, const StoreKv *kv, JoiningEntry 
         out->record = (JoiningRecord){ 0 };
         out->error = fault_of(arena, kv, &err);
         copy_name(name, out->record.name);
+        return true;
     }
+    joining_record_prune(&out->record, now_ms);
+    return out->record.count > 0;
+}
+
+const JoiningEntry *joining_entry_find(Arena *arena, Str name, const StoreKv *kv, int64_t now_ms)
+{
+    JoiningEntry *entry = ARENA_NEW(arena, JoiningEntry);
+    return joining_entry_read(arena, name, kv, now_ms, entry) ? entry : NULL;
 }
 
 /* --- One of them ----------------------------------------------------------------------------- */
@@ -167,7 +177,8 @@ static Str value_of(const StoreOpReply *reply)
     return reply->kv_count > 0 ? reply->kvs[0].value : STR_EMPTY;
 }
 
-static void read_view(Arena *arena, Str name, const StoreReply *reply, NodeView *out)
+static void read_view(Arena *arena, Str name, const StoreReply *reply, int64_t now_ms,
+                      NodeView *out)
 {
     const StoreOpReply *node = &reply->ops[SHOW_NODE], *joining = &reply->ops[SHOW_JOINING];
     RevocationList revoked = { 0 };
@@ -184,10 +195,8 @@ static void read_view(Arena *arena, Str name, const StoreReply *reply, NodeView 
             out->node.error.len == 0 && node_record_is_revoked(&out->node.record, &revoked);
         out->node.has_facts = reply->ops[SHOW_FACTS].count > 0;
     }
-    out->node.is_asking = joining->kv_count > 0;
-    if (out->node.is_asking) {
-        joining_entry_read(arena, name, &joining->kvs[0], &out->node.asking);
-    }
+    out->node.asking =
+        joining->kv_count > 0 ? joining_entry_find(arena, name, &joining->kvs[0], now_ms) : NULL;
 }
 
 static void shown(void *context, const StoreReply *reply, const Error *err)
@@ -197,11 +206,11 @@ static void shown(void *context, const StoreReply *reply, const Error *err)
     NodeView view = { 0 };
     arena_init(&arena, ARENA_UNLIMITED);
     if (err == NULL) {
-        read_view(&arena, str_from_c(showing->name), reply, &view);
+        read_view(&arena, str_from_c(showing->name), reply, loop_wall_ms(showing->at.loop), &view);
     }
     if (err != NULL) {
         showing_end(showing, NULL, err);
-    } else if (!view.is_member && !view.node.is_asking) {
+    } else if (!view.is_member && view.node.asking == NULL) {
         nodes_tell_unknown(&showing->at, str_from_c(showing->name), told_unknown, showing);
     } else {
         showing_end(showing, &view, NULL);

@@ -7,16 +7,16 @@
 #pragma once
 
 #include "cluster/cluster_store.h"
-#include "cluster/node_record.h"
+#include "cluster/joining_record.h"
 #include "pki/revocation.h"
 
 enum {
-    NODE_PIN_DIGITS_MIN = 8, /* of the key that is approved */
-    NODES_PAGE_MAX = 1000,   /* of one listing */
-    NODE_VERSION_MAX = 128   /* bytes */
+    NODE_PIN_DIGITS_MIN = 16, /* of the key that is approved: 64 bits */
+    NODES_PAGE_MAX = 1000,    /* of one listing */
+    NODE_VERSION_MAX = 128    /* bytes */
 };
 
-/* Somebody who asks. */
+/* Those who ask for one name. */
 typedef struct JoiningEntry {
     JoiningRecord record;
     int64_t revision; /* of its last change */
@@ -31,10 +31,9 @@ typedef struct NodeEntry {
     int64_t since_ms;                   /* of that, or of its silence; 0: that is not known */
     char version[NODE_VERSION_MAX + 1]; /* of eden, as it says itself while alive */
     bool has_facts;
-    bool knows_revoked;  /* the list of those could be read; else nobody can tell */
-    bool is_revoked;     /* its certificate is not believed */
-    bool is_asking;      /* also; with the same key or another */
-    JoiningEntry asking; /* that */
+    bool knows_revoked;         /* the list of those could be read; else nobody can tell */
+    bool is_revoked;            /* its certificate is not believed */
+    const JoiningEntry *asking; /* machines that ask for its name; NULL: none does */
 } NodeEntry;
 
 typedef struct NodesPage {
@@ -78,10 +77,11 @@ typedef struct NodeWish {
 void nodes_set(const ClusterStore *at, Str name, const NodeWish *wish, ClusterDone *done,
                void *context);
 
-/* Lets in who asks with the key that was looked at: `key` is its pin, "sha256:" may be left out, and
- * the first NODE_PIN_DIGITS_MIN digits or more will do. The machine is a member when it asks the
- * next time. ERROR_CONFLICT when another key has asked since, or the name belongs to a member with
- * another one. */
+/* Approves a key under a name: `key` is its pin, "sha256:" may be left out. The first
+ * NODE_PIN_DIGITS_MIN digits or more will do when one machine that asks has them; the whole pin also
+ * when none does yet. The machine is a member when it asks the next time, within JOINING_LIFE_MS. An
+ * approval replaces that of another key. ERROR_CONFLICT when no such key asks, or the name belongs to
+ * a member with another one. */
 void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done, void *context);
 /* Forgets who asked; nothing keeps it from asking again. */
 void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *context);
@@ -102,6 +102,10 @@ void nodes_tell_unknown(const ClusterStore *at, Str name, ClusterDone *done, voi
 bool node_record_is_revoked(const NodeRecord *record, const RevocationList *list);
 /* Reads what a key holds, or says in `error` why that cannot be. The arena keeps both. */
 void node_entry_read(Arena *arena, Str name, const StoreKv *kv, NodeEntry *out);
-void joining_entry_read(Arena *arena, Str name, const StoreKv *kv, JoiningEntry *out);
+/* The same; false when all who ask there have not done so for too long. */
+bool joining_entry_read(Arena *arena, Str name, const StoreKv *kv, int64_t now_ms,
+                        JoiningEntry *out);
+/* The same; NULL then. */
+const JoiningEntry *joining_entry_find(Arena *arena, Str name, const StoreKv *kv, int64_t now_ms);
 /* From what the keys of who is alive and who is silent hold; either may be empty. */
 void node_entry_read_liveness(NodeEntry *entry, Str alive, Str silent);

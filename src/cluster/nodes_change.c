@@ -28,7 +28,8 @@ struct NodeChange {
     Value labels, annotations;
     int64_t revision; /* that the record must still have; 0: any */
     Decide *decide;
-    bool is_unknown; /* the last try found nobody of the name */
+    bool may_be_unknown; /* there need be nothing of the name */
+    bool is_unknown;     /* the last try found nothing of the name */
     ClusterDone *done;
     void *context;
 };
@@ -49,7 +50,7 @@ static bool decide(void *context, Change *change, Error *err)
 {
     NodeChange *wanted = context;
     wanted->is_unknown = !change_has(change, SEEN_NODE) && !change_has(change, SEEN_JOINING);
-    if (wanted->is_unknown) {
+    if (wanted->is_unknown && !wanted->may_be_unknown) {
         return error_set(err, ERROR_NOT_FOUND, "there is no node '%s'", wanted->name);
     }
     return wanted->decide(wanted, change, err);
@@ -199,46 +200,85 @@ static bool check_key(Str key, Error *err)
         ok = ascii_hex_value(digits.data[i]) >= 0 && digits.data[i] == ascii_lower(digits.data[i]);
     }
     return ok || error_set(err, ERROR_INVALID,
-                           "what is approved is a key: give its pin as it is shown, or at least "
-                           "the first %d digits of it",
+                           "approve a key: give its pin as 'eden join' shows it on the machine, or "
+                           "at least the first %d digits of it",
                            NODE_PIN_DIGITS_MIN);
+}
+
+/* The keys that ask, as the end of a message. */
+static Str keys_text(Arena *arena, const JoiningRecord *joining)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < joining->count; i++) {
+        char pin[PIN_TEXT + 1];
+        pin_text(&joining->machines[i].key, pin);
+        buf_put_format(&text, "%s%s from %s", i > 0 ? ", " : "", pin, joining->machines[i].address);
+    }
+    return buf_str(&text);
+}
+
+/* The key that is meant. Digits that two of them begin with were chosen by somebody. */
+static bool find_key(const NodeChange *wanted, Change *change, const JoiningRecord *joining,
+                     Pin *out, Error *err)
+{
+    Str digits = digits_of(wanted->key);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < joining->count; i++) {
+        char pin[PIN_TEXT + 1];
+        pin_text(&joining->machines[i].key, pin);
+        if (str_starts(digits_of(str_from_c(pin)), digits)) {
+            *out = joining->machines[i].key;
+            found++;
+        }
+    }
+    if (found == 1) {
+        return true;
+    }
+    if (found == 0 && digits.len == (size_t)2 * PIN_BYTES) {
+        Str whole = arena_join(change_arena(change), PIN_PREFIX, digits, STR_EMPTY);
+        return pin_parse(whole, out, err);
+    }
+    return error_set(err, ERROR_CONFLICT,
+                     "%s asks to join as '%s' with such a key; these do: %" STR_FMT
+                     "; compare with what 'eden join' shows on the machine, and give the whole key",
+                     found == 0 ? "no machine" : "more than one machine", wanted->name,
+                     STR_ARG(keys_text(change_arena(change), joining)));
 }
 
 static bool decide_approve(const NodeChange *wanted, Change *change, Error *err)
 {
-    JoiningRecord joining;
+    JoiningRecord *joining = ARENA_NEW(change_arena(change), JoiningRecord);
     NodeRecord node;
-    char pin[PIN_TEXT + 1];
-    if (!change_has(change, SEEN_JOINING)) {
-        return error_set(err, ERROR_CONFLICT, "'%s' is a member already, and nobody else asks",
-                         wanted->name);
-    }
-    if (!read_joining(change, &joining, err)) {
+    Pin key;
+    int64_t now = loop_wall_ms(wanted->at.loop);
+    *joining = (JoiningRecord){ 0 };
+    memcpy(joining->name, wanted->name, sizeof joining->name);
+    if (change_has(change, SEEN_JOINING) && !read_joining(change, joining, err)) {
         return false;
     }
-    pin_text(&joining.key, pin);
-    if (!str_starts(digits_of(str_from_c(pin)), digits_of(wanted->key))) {
-        return error_set(err, ERROR_CONFLICT,
-                         "'%s' asks with another key, %s, from %s; look again whose it is",
-                         wanted->name, pin, joining.address);
+    joining_record_prune(joining, now);
+    if (change_has(change, SEEN_NODE) && joining->count == 0) {
+        return error_set(err, ERROR_CONFLICT, "'%s' is a member already, and no machine asks",
+                         wanted->name);
+    }
+    if (!find_key(wanted, change, joining, &key, err)) {
+        return false;
     }
     if (change_has(change, SEEN_NODE)) {
         if (!read_node(change, &node, err)) {
             return false;
         }
-        if (!pin_equal(&node.key, &joining.key)) {
+        if (!pin_equal(&node.key, &key)) {
             return error_set(err, ERROR_CONFLICT,
                              "a node called '%s' is there already, with another key; remove it "
                              "first",
                              wanted->name);
         }
     }
-    if (!joining.is_approved) {
-        Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
-        joining.is_approved = true;
-        joining_record_print(&joining, &text);
-        change_put(change, change_key(change, SEEN_JOINING), buf_str(&text), JOINING_TTL_S);
-    }
+    Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
+    joining_record_approve(joining, &key, now);
+    joining_record_print(joining, &text);
+    change_put(change, change_key(change, SEEN_JOINING), buf_str(&text), 0);
     return true;
 }
 
@@ -252,6 +292,7 @@ void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done,
     NodeChange *wanted = node_change_new(at, name, decide_approve, done, context);
     if (wanted != NULL) {
         wanted->key = arena_copy(&wanted->arena, key);
+        wanted->may_be_unknown = digits_of(key).len == (size_t)2 * PIN_BYTES;
         node_change_start(wanted);
     }
 }

@@ -185,8 +185,9 @@ static void waiting_came(void *context, const StoreReply *reply, const Error *er
         if (key_parse(&listing->arena, listing->at.prefix, range->kvs[i].key, &kind, parts) &&
             kind == KEY_OBJECT && is_name(parts[1])) {
             listing->is_node[listing->waiting_count] = false;
-            joining_entry_read(&listing->arena, parts[1], &range->kvs[i],
-                               &listing->waiting[listing->waiting_count++]);
+            listing->waiting_count += joining_entry_read(&listing->arena, parts[1], &range->kvs[i],
+                                                         loop_wall_ms(listing->at.loop),
+                                                         &listing->waiting[listing->waiting_count]);
         }
     }
     if (range->more && listing->waiting_count == 0) {
@@ -278,11 +279,11 @@ static void details_came(void *context, const StoreReply *reply, const Error *er
         const StoreOpReply *replies = &reply->ops[(size_t)i * DETAILS_PER_NODE];
         node_entry_read_liveness(entry, value_of(&replies[0]), value_of(&replies[1]));
         entry->has_facts = replies[2].count > 0;
-        entry->is_asking = replies[3].kv_count > 0;
-        if (entry->is_asking) {
-            joining_entry_read(&listing->arena, str_from_c(entry->record.name), &replies[3].kvs[0],
-                               &entry->asking);
-        }
+        entry->asking =
+            replies[3].kv_count == 0
+                ? NULL
+                : joining_entry_find(&listing->arena, str_from_c(entry->record.name),
+                                     &replies[3].kvs[0], loop_wall_ms(listing->at.loop));
     }
     detail_answered(listing);
 }
@@ -462,6 +463,17 @@ static void whole_end(Whole *whole, const Error *err)
     free(whole);
 }
 
+static const JoiningEntry *copy_asking(Arena *arena, const JoiningEntry *asking)
+{
+    if (asking == NULL) {
+        return NULL;
+    }
+    JoiningEntry *copy = ARENA_NEW(arena, JoiningEntry);
+    *copy = *asking;
+    copy->error = arena_copy(arena, asking->error);
+    return copy;
+}
+
 static void page_came(void *context, const NodesListing *listing, const Error *err)
 {
     Whole *whole = context;
@@ -473,7 +485,7 @@ static void page_came(void *context, const NodesListing *listing, const Error *e
     for (uint32_t i = 0; i < listing->node_count; i++) {
         NodeEntry entry = listing->nodes[i];
         entry.error = arena_copy(arena, entry.error);
-        entry.asking.error = arena_copy(arena, entry.asking.error);
+        entry.asking = copy_asking(arena, entry.asking);
         entry.record.labels = value_copy(arena, entry.record.labels);
         entry.record.annotations = value_missing();
         VEC_PUSH(arena, &whole->nodes, entry);

@@ -4,7 +4,8 @@
 
 DEFINE_ENUM_NAMES(PrincipalKind,
                   principal_kind, [PRINCIPAL_LOCAL] = "local", [PRINCIPAL_TOKEN] = "token",
-                  [PRINCIPAL_CERTIFICATE] = "certificate", [PRINCIPAL_SESSION] = "session")
+                  [PRINCIPAL_CERTIFICATE] = "certificate", [PRINCIPAL_SESSION] = "session",
+                  [PRINCIPAL_NODE] = "node", [PRINCIPAL_JOIN] = "join")
 
 void principal_local(Str user, uint32_t uid, Principal *out)
 {

@@ -10,8 +10,10 @@ typedef enum PrincipalKind {
     PRINCIPAL_TOKEN,
     PRINCIPAL_CERTIFICATE,
     PRINCIPAL_SESSION, /* of a browser */
+    PRINCIPAL_NODE,    /* a member, by its certificate; not of the API */
+    PRINCIPAL_JOIN,    /* a machine that joins, by its key and a token or an approval; nor this */
 } PrincipalKind;
-/* "local", "token", "certificate", "session". */
+/* "local", "token", "certificate", "session", "node", "join". */
 DECLARE_ENUM_NAMES(PrincipalKind, principal_kind)
 
 enum {

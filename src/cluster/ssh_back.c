@@ -29,7 +29,9 @@ struct Visit {
     uint32_t place;
     Arena arena;
     ClusterStore at;
+    JoiningRecord asking; /* the keys that ask for the name */
     JoinQuestion question;
+    bool is_second; /* the machine has said which of them is its own */
     SshTarget target;
     SshTrust trust;
     SshKey learned; /* the host key, when it was new */
@@ -121,7 +123,20 @@ static void approved(void *context, const Error *err)
     visit_end(context, err);
 }
 
-static bool read_answer(Visit *visit, const ProcessResult *result, Error *err)
+/* Several machines may ask for the name. Which of their keys is this one's it says itself, and is then
+ * asked by that one. */
+static bool asks_with_another(Visit *visit, const JoinAnswer *answer)
+{
+    if (visit->is_second || answer->result != JOIN_ANSWER_OTHER_KEY ||
+        joining_record_find(&visit->asking, &answer->key) == NULL) {
+        return false;
+    }
+    visit->is_second = true;
+    visit->question.key = answer->key;
+    return true;
+}
+
+static bool read_answer(Visit *visit, const ProcessResult *result, bool *again, Error *err)
 {
     JoinAnswer answer;
     Error why;
@@ -139,7 +154,8 @@ static bool read_answer(Visit *visit, const ProcessResult *result, Error *err)
     }
     /* Also a machine that refuses says so in an answer. */
     if (!result->out_cut && join_answer_read(arena, result->out, &answer, &why)) {
-        return join_answer_check(&answer, &visit->question, err);
+        *again = asks_with_another(visit, &answer);
+        return *again || join_answer_check(&answer, &visit->question, err);
     }
     if (result->exit_code == 0) {
         return error_set(err, ERROR_CONFLICT,
@@ -151,22 +167,30 @@ static bool read_answer(Visit *visit, const ProcessResult *result, Error *err)
                        err);
 }
 
+static bool start_visit(Visit *visit, Error *err);
+
 static void visited(void *context, const ProcessResult *result, const Error *err)
 {
     Visit *visit = context;
     char pin[PIN_TEXT + 1];
     Error why, other;
     visit->task = NULL;
-    bool ok = true;
+    bool ok = true, again = false;
     if (result == NULL) {
         why = *err;
         ok = error_wrap(&why, "the server needs ssh (openssh-client)");
     }
-    ok = ok && read_answer(visit, result, &why);
+    ok = ok && read_answer(visit, result, &again, &why);
     /* Either way: the file goes. */
     if (!take_known_hosts(visit, &other) && ok) {
         why = other;
         ok = false;
+    }
+    if (ok && again) {
+        ok = start_visit(visit, &why);
+        if (ok) {
+            return;
+        }
     }
     if (!ok) {
         visit_end(visit, &why);
@@ -220,20 +244,21 @@ static void looked_up(void *context, const NodeView *view, const Error *err)
     if (err == NULL && visit->back == NULL) {
         tell_gone(&why);
         err = &why;
-    } else if (err == NULL && !view->node.is_asking) {
+    } else if (err == NULL && view->node.asking == NULL) {
         error_set(&why, ERROR_CONFLICT, "'%s' is a member already, and nobody else asks",
                   visit->question.node);
         err = &why;
     }
-    if (err == NULL && view->node.asking.error.len > 0) {
-        error_set(&why, ERROR_INVALID, "%" STR_FMT, STR_ARG(view->node.asking.error));
+    if (err == NULL && view->node.asking->error.len > 0) {
+        error_set(&why, ERROR_INVALID, "%" STR_FMT, STR_ARG(view->node.asking->error));
         err = &why;
     }
     if (err != NULL) {
         visit_end(visit, err);
         return;
     }
-    visit->question.key = view->node.asking.record.key;
+    visit->asking = view->node.asking->record;
+    visit->question.key = joining_record_first(&visit->asking)->key;
     if (!start_visit(visit, &why)) {
         visit_end(visit, &why);
     }

@@ -270,14 +270,14 @@ static void ping(void *context, Str node, SessionPinged *done, void *done_contex
     session_service_ping(server->sessions, node, done, done_context);
 }
 
-static void gather(void *context, int64_t waiting, MetricsText *out)
+static void gather(void *context, MetricsText *out)
 {
     const Server *server = context;
     server_metrics_print(&(ServerView){ .stops = server->stops,
                                         .started_ms = metrics_started_ms(server->metrics),
                                         .store = server->store,
                                         .roster = server->roster,
-                                        .waiting = waiting,
+                                        .joins = admission_counts(server->admission),
                                         .sessions = server->sessions,
                                         .own = server->own,
                                         .cas = server->certify.cas,
@@ -294,7 +294,8 @@ static bool listen_api(Server *server, Error *err)
     server->admission =
         admission_new(&(AdmissionSettings){ .certify = server->certify,
                                             .server = str_from_c(server->settings.node),
-                                            .rpc_port = server_rpc_port(server) });
+                                            .rpc_port = server_rpc_port(server),
+                                            .audit = server->audit });
     server->ssh_back =
         ssh_back_new(&(SshBackSettings){ .at = server->certify.at,
                                          .cluster = str_from_c(server->settings.cluster),
@@ -629,9 +630,9 @@ static bool open_store(Server *server, Error *err)
 static void server_free(Server *server)
 {
     api_free(server->api);
+    admission_free(server->admission);
     audit_free(server->audit);
     credentials_free(server->credentials);
-    admission_free(server->admission);
     ssh_back_free(server->ssh_back);
     dispatch_free(server->dispatch);
     store_service_free(server->store_service);

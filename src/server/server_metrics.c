@@ -20,7 +20,11 @@ static void put_nodes(const ServerView *view, MetricsText *text)
     uint32_t alive = roster_alive(view->roster);
     put_of(text, METRIC_NODES, "state", "alive", alive);
     put_of(text, METRIC_NODES, "state", "silent", (int64_t)roster_count(view->roster) - alive);
-    put_of(text, METRIC_NODES, "state", "waiting", view->waiting);
+    put_of(text, METRIC_NODES, "state", "waiting", view->joins.waiting);
+    put_of(text, METRIC_JOINS, "result", "admitted", (int64_t)view->joins.admitted);
+    put_of(text, METRIC_JOINS, "result", "pending", (int64_t)view->joins.pending);
+    put_of(text, METRIC_JOINS, "result", "refused", (int64_t)view->joins.refused);
+    put_of(text, METRIC_JOINS, "result", "limited", (int64_t)view->joins.limited);
     put(text, METRIC_SESSIONS, sessions.live);
     put_of(text, METRIC_SESSION_RECORDS, "result", "taken", (int64_t)sessions.taken);
     put_of(text, METRIC_SESSION_RECORDS, "result", "refused", (int64_t)sessions.refused);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/metrics_text.h"
+#include "cluster/admission.h"
 #include "cluster/own_certificates.h"
 #include "cluster/roster.h"
 #include "net/listener.h"
@@ -22,7 +23,7 @@ typedef struct ServerView {
     int64_t started_ms;
     const Store *store;
     const Roster *roster;
-    int64_t waiting; /* machines that ask to become nodes */
+    AdmissionCounts joins;
     const SessionService *sessions;
     const OwnCertificates *own;
     const CaSet *cas;

@@ -241,8 +241,9 @@ void presence_beat(Seat *seat)
     Store *store = seat->presence->store;
     SeatRequest *request = request_new(seat);
     Error err;
-    if (seat->lease == 0 ? !store_lease_grant(store, SESSION_LEASE_S, 0, lease_done, request, &err)
-                         : !store_lease_keep_alive(store, seat->lease, lease_done, request, &err)) {
+    if (seat->lease == 0
+            ? !store_lease_grant_reserved(store, SESSION_LEASE_S, lease_done, request, &err)
+            : !store_lease_keep_alive(store, seat->lease, lease_done, request, &err)) {
         seat->request = NULL;
         free(request);
         tell_failure(seat, &err);

@@ -190,15 +190,15 @@ static Job *lease_job(JobKind kind, int64_t id, StoreLeaseDone *done, void *cont
     return job;
 }
 
-bool store_lease_grant(Store *store, int64_t ttl_s, int64_t id, StoreLeaseDone *done, void *context,
-                       Error *err)
+static bool grant(Store *store, uint32_t max, int64_t ttl_s, int64_t id, StoreLeaseDone *done,
+                  void *context, Error *err)
 {
     if (ttl_s < 1 || ttl_s > STORE_TTL_MAX || id < 0) {
         return error_set(err, ERROR_INVALID, "a lease lasts 1 to %d seconds and has an id above 0",
                          STORE_TTL_MAX);
     }
-    if (store->leases.count + store->leases.granting >= STORE_LEASES_MAX) {
-        return error_set(err, ERROR_LIMIT, "there are %d leases already", STORE_LEASES_MAX);
+    if (store->leases.count + store->leases.granting >= max) {
+        return error_set(err, ERROR_LIMIT, "there are %u leases already", max);
     }
     if (!job_admit(store, sizeof(Job), err)) {
         return false;
@@ -212,6 +212,18 @@ bool store_lease_grant(Store *store, int64_t ttl_s, int64_t id, StoreLeaseDone *
     store->leases.granting++;
     store_start_write(store, job);
     return true;
+}
+
+bool store_lease_grant(Store *store, int64_t ttl_s, int64_t id, StoreLeaseDone *done, void *context,
+                       Error *err)
+{
+    return grant(store, STORE_LEASES_MAX - STORE_LEASES_RESERVED, ttl_s, id, done, context, err);
+}
+
+bool store_lease_grant_reserved(Store *store, int64_t ttl_s, StoreLeaseDone *done, void *context,
+                                Error *err)
+{
+    return grant(store, STORE_LEASES_MAX, ttl_s, 0, done, context, err);
 }
 
 bool store_lease_revoke(Store *store, int64_t id, StoreLeaseDone *done, void *context, Error *err)

@@ -40,6 +40,7 @@ enum {
     STORE_PENDING_MAX = 8192,               /* calls that wait to be answered */
     STORE_PENDING_BYTES = 64 * 1024 * 1024, /* of their requests */
     STORE_LEASES_MAX = 100000,
+    STORE_LEASES_RESERVED = 20000,        /* of these, for store_lease_grant_reserved */
     STORE_TTL_MAX = 10 * 366 * 24 * 3600, /* seconds */
 };
 
@@ -215,6 +216,10 @@ typedef void StoreLeasesDone(void *context, const int64_t *ids, uint32_t count, 
 /* `id` 0: the store chooses one. ERROR_CONFLICT when it is taken. */
 MUST_CHECK bool store_lease_grant(Store *store, int64_t ttl_s, int64_t id, StoreLeaseDone *done,
                                   void *context, Error *err);
+/* The same for what the cluster cannot do without, which is the sessions of its members: there is room
+ * for these when all other leases are taken. */
+MUST_CHECK bool store_lease_grant_reserved(Store *store, int64_t ttl_s, StoreLeaseDone *done,
+                                           void *context, Error *err);
 /* Its time begins anew. Nothing is written. */
 MUST_CHECK bool store_lease_keep_alive(Store *store, int64_t id, StoreLeaseDone *done,
                                        void *context, Error *err);

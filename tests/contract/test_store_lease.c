@@ -139,6 +139,47 @@ static void thousands_of_leases_end_apart(World *world)
     assert_int_equal(world_op(world, op)->reply.ops[0].count, 0);
 }
 
+/* Grants without waiting for each answer: those that are granted count among those that are. */
+static void leases_have_a_limit_and_a_reserve(World *world)
+{
+    enum {
+        ORDINARY = STORE_LEASES_MAX - STORE_LEASES_RESERVED,
+        AT_ONCE = 500
+    };
+    Answer *answers = ARENA_ARRAY(&world->arena, Answer, AT_ONCE);
+    Error err;
+    int64_t granted = 0;
+    bool is_full = false;
+    while (!is_full) {
+        Answer *last = NULL;
+        for (int i = 0; i < AT_ONCE && !is_full; i++) {
+            /* The last ones are all under way when the limit is reached. */
+            int64_t left = ORDINARY - granted;
+            if (left > AT_ONCE / 2 && i >= left - AT_ONCE / 2) {
+                break;
+            }
+            answers[i] = (Answer){ .world = world };
+            is_full = !store_lease_grant(world->store, 1000, granted + 1, answer_lease, &answers[i],
+                                         &err);
+            granted += !is_full;
+            last = is_full ? last : &answers[i];
+        }
+        assert_non_null(last);
+        world_wait(world, &last->done);
+    }
+    assert_int_equal(err.kind, ERROR_LIMIT);
+    assert_int_equal(granted, ORDINARY);
+    assert_int_equal(store_status(world->store).leases, ORDINARY);
+    Answer member = { .world = world };
+    assert_true(store_lease_grant_reserved(world->store, 15, answer_lease, &member, &err));
+    world_wait(world, &member.done);
+    assert_int_equal(store_status(world->store).leases, ORDINARY + 1);
+    FAILS(world_grant(world, 15, 0), ERROR_LIMIT);
+    OK(world_revoke(world, 1));
+    OK(world_revoke(world, 2));
+    OK(world_grant(world, 15, 0));
+}
+
 int main(void)
 {
     static const StoreTest tests[] = {
@@ -150,6 +191,8 @@ int main(void)
           .time_only = true },
         STORE_TEST(a_lease_ends_in_real_time),
         { "thousands_of_leases_end_apart", thousands_of_leases_end_apart, .time_only = true },
+        { "leases_have_a_limit_and_a_reserve", leases_have_a_limit_and_a_reserve,
+          .time_only = true },
     };
     return store_tests_run("store leases", tests, COUNT_OF(tests));
 }

@@ -37,7 +37,7 @@ static void read_node(Arena *arena, Str text)
     BUG_IF(strcmp(entry.record.name, "web1") != 0 && entry.error.len > 0);
     node_entry_read_liveness(&entry, text, text);
     JoiningEntry asking;
-    joining_entry_read(arena, STR("web1"), &kv, &asking);
+    joining_entry_read(arena, STR("web1"), &kv, 0, &asking);
     BUG_IF(strcmp(asking.record.name, "web1") != 0 && asking.error.len > 0);
 }
 

@@ -108,9 +108,10 @@ static void fill(World *world)
         "\"address\":\"10.0.0.8:4242\",\"joined_ms\":1799999999000,"
         "\"serial\":\"40112233445566778899aabbccddeeff\",\"not_after_ms\":1900000000000,"
         "\"labels\":{\"role\":\"web\"}}";
-    static const char joining[] = "{\"format\":\"eden.joining/1\",\"name\":\"db1\",\"key\":\"" PIN
-                                  "\",\"approved\":false,\"address\":\"10.0.0.6:1\","
-                                  "\"asked_ms\":1799999999000}";
+    static const char joining[] =
+        "{\"format\":\"eden.joining/2\",\"name\":\"db1\",\"machines\":[{\"key\":\"" PIN
+        "\",\"approved\":false,\"address\":\"10.0.0.6:1\",\"asked_ms\":1799999999000,"
+        "\"until_ms\":4000000000000}]}";
     static const char role[] =
         "{\"format\":\"eden.object/1\",\"uuid\":\"01234567-89ab-cdef-0123-456789abcdef\","
         "\"created_ms\":1799999999000,\"labels\":{},\"annotations\":{},\"spec\":{\"rules\":"

@@ -12,7 +12,7 @@ import threading
 from events import wait_until
 
 NODE_KEY = "sha256:" + "9a" * 32
-WAITING_KEY = "sha256:3f2a77c0" + "55" * 28
+WAITING_KEY = "sha256:3f2a77c09e5b1d24" + "55" * 24
 
 
 def put(cluster, key, value):
@@ -54,8 +54,9 @@ def fill(cluster):
     put(cluster, "/eden/facts/web1", {"os": "Debian", "kernel": "6.1.0", "memory": {"total": 1024}})
     for name, key in (("db1", WAITING_KEY), ("db2", "sha256:" + "77" * 32)):
         put(cluster, f"/eden/objects/joining/{name}",
-            {"format": "eden.joining/1", "name": name, "key": key, "approved": False,
-             "address": "10.0.0.2:4242", "asked_ms": 1800000000000})
+            {"format": "eden.joining/2", "name": name,
+             "machines": [{"key": key, "approved": False, "address": "10.0.0.2:4242",
+                           "asked_ms": 1800000000000, "until_ms": 9000000000000}]})
     made = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)
     token = made["metadata"]["name"]
     rewrite(cluster, f"/eden/objects/token/{token}",

@@ -91,7 +91,7 @@ static DoctorView *make_view(Arena *arena)
     say_json(arena, &view->health, "{\"healthy\":true}");
     say_json(arena, &view->nodes,
              "{\"items\":[{\"metadata\":{\"name\":\"s1\"},\"status\":{\"state\":\"alive\","
-             "\"version\":\"" EDEN_VERSION "\",\"asking\":null}}]}");
+             "\"version\":\"" EDEN_VERSION "\",\"asking\":[]}}]}");
     say_json(arena, &view->tokens,
              "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"good\"}}]}");
     say_json(
@@ -309,7 +309,7 @@ static void the_cluster_is_looked_at(void **state)
         "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"silent\",\"since\":"
         "\"monday\"}},{\"metadata\":{\"name\":\"b\"},\"status\":{\"state\":\"alive\",\"version\":"
         "\"9.9\"}},{\"metadata\":{\"name\":\"c\"},\"status\":{\"state\":\"asks\",\"asking\":"
-        "{\"approved\":false}}}]}");
+        "[{\"approved\":false}]}}]}");
     say_json(*state, &view->tokens,
              "{\"items\":[{\"metadata\":{\"name\":\"t\"},\"status\":{\"state\":\"expired\"}},"
              "{\"metadata\":{\"name\":\"u\"},\"spec\":{\"uses\":2},"

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "cluster/cluster_keys.h"
-#include "cluster/node_record.h"
+#include "cluster/joining_record.h"
+#include "cluster/waiting_room.h"
 #include "pki/ca.h"
 #include "pki/revocation.h"
 #include "sys/loop.h"
@@ -111,13 +112,14 @@ typedef struct Joiner {
     char nonce[JOIN_NONCE_TEXT + 1];
     JoinReply reply;
     Str reply_text;
+    const char *address;
     bool answered;
     Error err;
 } Joiner;
 
 static Joiner joiner_make(Fixture *f, const char *name, const Token *token)
 {
-    Joiner joiner = { .f = f };
+    Joiner joiner = { .f = f, .address = "10.0.0.1:999" };
     Error err;
     assert_true(p256_private_make(&joiner.key, &err));
     joiner.wish = (JoinWish){ .name = str_from_c(name),
@@ -147,7 +149,8 @@ static void answered(void *context, const JoinReply *reply, const Error *err)
 static void send(Joiner *joiner)
 {
     joiner->answered = false;
-    admission_decide(joiner->f->admission, joiner->text, "10.0.0.1:999", answered, joiner);
+    joiner->err = (Error){ 0 };
+    admission_decide(joiner->f->admission, joiner->text, joiner->address, answered, joiner);
 }
 
 static void pass(Fixture *f)
@@ -320,11 +323,24 @@ static JoiningRecord joining_of(Fixture *f, const char *name)
     return record;
 }
 
-static void approve(Fixture *f, const char *name)
+static Pin pin_of(const Joiner *joiner)
 {
+    P256Public public;
+    Pin pin;
+    Error err;
+    assert_true(p256_public_of(joiner->key, &public, &err));
+    p256_public_pin(&public, &pin);
+    return pin;
+}
+
+static void approve(const Joiner *joiner)
+{
+    Fixture *f = joiner->f;
+    const char *name = arena_copy_c(&f->arena, joiner->wish.name);
     JoiningRecord record = joining_of(f, name);
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
-    record.is_approved = true;
+    Pin pin = pin_of(joiner);
+    joining_record_approve(&record, &pin, loop_wall_ms(f->loop));
     joining_record_print(&record, &text);
     put(f, cluster_key_joining(&f->arena, PREFIX, str_from_c(name)), buf_str(&text));
 }
@@ -336,15 +352,12 @@ static void a_joiner_without_a_token_stays_pending_until_approved(void **state)
     ask(&web);
     expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
     assert_false(get(f, cluster_key_node(&f->arena, PREFIX, STR("web1"))).there);
-    assert_string_equal(joining_of(f, "web1").address, "10.0.0.1:999");
-    approve(f, "web1");
-    /* Approved is that key. */
+    assert_string_equal(joining_of(f, "web1").machines[0].address, "10.0.0.1:999");
+    approve(&web);
+    /* Approved is that key: another one waits beside it, and changes nothing. */
     ask(&other);
     expect(&other, JOIN_PENDING, JOIN_REASON_NONE);
-    approve(f, "web1");
-    ask(&web);
-    expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
-    approve(f, "web1");
+    assert_int_equal(joining_of(f, "web1").count, 2);
     ask(&web);
     expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
     assert_false(get(f, cluster_key_joining(&f->arena, PREFIX, STR("web1"))).there);
@@ -358,7 +371,7 @@ static void who_was_approved_may_ask_again_while_it_is_good(void **state)
     Fixture *f = *state;
     Joiner web = joiner_make(f, "web1", NULL);
     ask(&web);
-    approve(f, "web1");
+    approve(&web);
     ask(&web);
     expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
     NodeRecord first = node_of(f, "web1");
@@ -374,25 +387,281 @@ static void who_was_approved_may_ask_again_while_it_is_good(void **state)
     p256_private_free(web.key);
 }
 
-static void those_who_wait_are_bounded_and_forgotten(void **state)
+static bool waits(Fixture *f, const Joiner *joiner)
+{
+    Got got = get(f, cluster_key_joining(&f->arena, PREFIX, joiner->wish.name));
+    JoiningRecord record;
+    Error err;
+    Pin pin = pin_of(joiner);
+    return got.there && joining_record_read(&f->arena, got.value, &record, &err) &&
+           joining_record_find(&record, &pin) != NULL;
+}
+
+static void those_who_do_not_ask_any_more_are_forgotten(void **state)
 {
     Fixture *f = *state;
-    JoiningRecord record = { .asked_ms = 1 };
-    for (int i = 0; i < 1000; i++) {
-        Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
-        snprintf(record.name, sizeof record.name, "n%d", i);
-        joining_record_print(&record, &text);
-        put(f, cluster_key_joining(&f->arena, PREFIX, str_from_c(record.name)), buf_str(&text));
+    Joiner web = joiner_make(f, "web1", NULL), db = joiner_make(f, "db1", NULL);
+    ask(&web);
+    ask(&db);
+    approve(&db);
+    for (int hour = 0; hour < 25; hour++) {
+        loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 3600 * 1000);
+        loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 3600 * 1000);
+        if (hour == 12) {
+            ask(&web);
+        }
     }
-    Joiner web = joiner_make(f, "web1", NULL), known = joiner_make(f, "n5", NULL);
+    assert_true(waits(f, &web));
+    assert_false(get(f, cluster_key_joining(&f->arena, PREFIX, STR("db1"))).there);
+    /* Nor is an approval good for longer than that, wherever it comes from. */
+    ask(&db);
+    expect(&db, JOIN_PENDING, JOIN_REASON_NONE);
+    approve(&db);
+    loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + JOINING_LIFE_MS);
+    ask(&db);
+    expect(&db, JOIN_PENDING, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+    p256_private_free(db.key);
+}
+
+/* The same bytes, and new ones, a thousand times: one row, no lease, no revision more. */
+static void who_waits_takes_one_row_and_no_lease(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL);
+    ask(&web);
+    StoreStatus before = store_look(f->store);
+    for (int i = 0; i < 500; i++) {
+        loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 100);
+        send(&web);
+        pass(f);
+        expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
+    }
+    ask(&web);
+    expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
+    StoreStatus after = store_look(f->store);
+    assert_int_equal(after.leases, 0);
+    assert_int_equal(after.revision, before.revision);
+    assert_int_equal(joining_of(f, "web1").count, 1);
+    assert_int_equal(admission_counts(f->admission).waiting, 1);
+    p256_private_free(web.key);
+}
+
+/* A stranger asks under made-up names; an honest machine waits, is seen, and gets in. */
+static void a_loud_stranger_pushes_out_only_itself(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL), stranger = joiner_make(f, "n", NULL);
+    ask(&web);
+    stranger.address = "10.9.9.9:1";
+    uint32_t refused = 0;
+    for (int i = 0; i < 300; i++) {
+        stranger.wish.name = arena_format(&f->arena, "n%d", i);
+        loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 200);
+        ask(&stranger);
+        refused += stranger.err.kind == ERROR_LIMIT;
+    }
+    assert_true(refused > 100);
+    assert_true(waits(f, &web));
+    AdmissionCounts counts = admission_counts(f->admission);
+    assert_int_equal(counts.waiting, 1 + WAITING_SOURCE_MAX);
+    assert_int_equal(counts.limited, refused);
+    /* The newest of its rows are those that are left. */
+    stranger.wish.name = STR("n0");
+    assert_false(waits(f, &stranger));
+    assert_int_equal(store_look(f->store).leases, 0);
+    approve(&web);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+    p256_private_free(stranger.key);
+}
+
+/* From everywhere: the room is full, and still nobody is shut out who goes on asking. */
+static void a_full_room_lets_the_honest_one_wait(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL), stranger = joiner_make(f, "n", NULL);
+    for (int i = 0; i < 1100; i++) {
+        char address[32];
+        snprintf(address, sizeof address, "10.9.%d.%d:1", i / 20 % 250, i % 250);
+        stranger.wish.name = arena_format(&f->arena, "n%d", i);
+        stranger.address = address;
+        loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 250);
+        loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 250);
+        ask(&stranger);
+        expect(&stranger, JOIN_PENDING, JOIN_REASON_NONE);
+        if (i == 0) {
+            approve(&stranger); /* gives way to nobody from now on */
+        }
+        if (i % 60 == 0) {
+            ask(&web);
+            expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
+        }
+    }
+    assert_int_equal(admission_counts(f->admission).waiting, WAITING_MAX);
+    assert_true(waits(f, &web));
+    stranger.wish.name = STR("n0");
+    assert_true(waits(f, &stranger));
+    stranger.wish.name = STR("n1");
+    assert_false(waits(f, &stranger));
+    p256_private_free(web.key);
+    p256_private_free(stranger.key);
+}
+
+/* An approved machine is out of reach of who asks for its name with other keys, and with other names. */
+static void an_approval_is_not_disturbed_by_strangers(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL);
+    ask(&web);
+    approve(&web);
+    for (int i = 0; i < 3 * JOINING_MACHINES_MAX; i++) {
+        char address[32];
+        snprintf(address, sizeof address, "10.9.9.%d:1", i);
+        Joiner thief = joiner_make(f, "web1", NULL);
+        thief.address = address;
+        ask(&thief);
+        expect(&thief, JOIN_PENDING, JOIN_REASON_NONE);
+        p256_private_free(thief.key);
+    }
+    assert_int_equal(joining_of(f, "web1").count, JOINING_MACHINES_MAX);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+}
+
+/* What a server knew of those who wait it learns again when it starts. */
+static void the_room_is_as_the_store_has_it(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL), db = joiner_make(f, "db1", NULL);
+    ask(&web);
+    ask(&db);
+    approve(&db);
+    AdmissionSettings settings = {
+        .certify = { .at = { f->loop, f->store, PREFIX }, .cluster = CLUSTER, .cas = &f->cas },
+        .server = STR("s1"),
+        .rpc_port = 1337
+    };
+    admission_free(f->admission);
+    f->admission = admission_new(&settings);
+    pass(f);
+    assert_int_equal(admission_counts(f->admission).waiting, 1);
+    p256_private_free(web.key);
+    p256_private_free(db.key);
+}
+
+static void one_source_asks_so_often(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 5);
+    Joiner stranger = joiner_make(f, "n", NULL), web = joiner_make(f, "web1", &f->token);
+    stranger.address = "[2001:db8::1]:1";
+    ask(&stranger);
+    for (int i = 0; i < 200; i++) {
+        send(&stranger);
+        pass(f);
+        assert_true(i > 90 || stranger.err.kind == ERROR_NONE);
+    }
+    /* The same network counts as one; others are not touched. */
+    for (send(&stranger); stranger.err.kind == ERROR_NONE; send(&stranger)) {
+        pass(f);
+    }
+    web.address = "[2001:db8::2]:1";
     ask(&web);
     assert_int_equal(web.err.kind, ERROR_LIMIT);
-    ask(&known);
-    expect(&known, JOIN_PENDING, JOIN_REASON_NONE);
-    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 25 * 3600 * 1000);
-    assert_false(get(f, cluster_key_joining(&f->arena, PREFIX, STR("n5"))).there);
+    web.address = "10.0.0.7:1";
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
     p256_private_free(web.key);
-    p256_private_free(known.key);
+    p256_private_free(stranger.key);
+}
+
+/* --- Crossed with revoked, server, expired ------------------------------------------------------ */
+
+static void change_node(Fixture *f, const char *name, bool is_server, bool forget_token,
+                        int64_t not_after_ms)
+{
+    NodeRecord record = node_of(f, name);
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    record.is_server = is_server;
+    if (forget_token) {
+        record.token[0] = '\0';
+    }
+    if (not_after_ms != 0) {
+        record.not_after_ms = not_after_ms;
+    }
+    node_record_print(&record, &text);
+    put(f, cluster_key_node(&f->arena, PREFIX, str_from_c(name)), buf_str(&text));
+}
+
+static void revoke_node(Fixture *f, const char *name)
+{
+    NodeRecord record = node_of(f, name);
+    RevocationList list = { 0 };
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    Error err;
+    assert_true(revocation_add_serial(&f->arena, &list, str_from_c(record.serial),
+                                      record.not_after_ms, &err));
+    revocation_print(&list, &text);
+    put(f, cluster_key_revocations(&f->arena, PREFIX), buf_str(&text));
+}
+
+static void a_revoked_node_does_not_come_back_with_its_used_up_token(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    char serial[SERIAL_TEXT + 1];
+    strcpy(serial, node_of(f, "web1").serial);
+    revoke_node(f, "web1");
+    ask(&web);
+    expect(&web, JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP);
+    assert_string_equal(node_of(f, "web1").serial, serial);
+    /* Nor with what is left of a token for many: its name is taken, by itself. */
+    put_token(f, 5);
+    ask(&web);
+    expect(&web, JOIN_REFUSED, JOIN_REASON_NAME_TAKEN);
+    p256_private_free(web.key);
+}
+
+static void nothing_but_a_good_approved_node_gets_its_certificate_again(void **state)
+{
+    Fixture *f = *state;
+    static const struct {
+        bool is_server, is_revoked, is_expired, by_token;
+        JoinResult result;
+    } rows[] = {
+        { .result = JOIN_ADMITTED },
+        { .is_server = true, .result = JOIN_PENDING },
+        { .is_revoked = true, .result = JOIN_PENDING },
+        { .is_expired = true, .result = JOIN_PENDING },
+        { .by_token = true, .result = JOIN_PENDING },
+        { .is_server = true, .is_revoked = true, .result = JOIN_PENDING },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *name = arena_format(&f->arena, "web%zu%c", i, '\0').data;
+        put_token(f, 1);
+        Joiner web = joiner_make(f, name, &f->token);
+        ask(&web);
+        expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+        change_node(f, name, rows[i].is_server, !rows[i].by_token,
+                    rows[i].is_expired ? loop_wall_ms(f->loop) : 0);
+        if (rows[i].is_revoked) {
+            revoke_node(f, name);
+        }
+        char serial[SERIAL_TEXT + 1];
+        strcpy(serial, node_of(f, name).serial);
+        web.wish.token = NULL;
+        ask(&web);
+        expect(&web, rows[i].result, JOIN_REASON_NONE);
+        assert_int_equal(strcmp(node_of(f, name).serial, serial) == 0,
+                         rows[i].result == JOIN_PENDING);
+        p256_private_free(web.key);
+    }
 }
 
 static void a_taken_name_is_not_given_to_another_key(void **state)
@@ -502,7 +771,15 @@ int main(void)
         ROW(a_wrong_token_is_as_good_as_an_unknown_one),
         ROW(a_joiner_without_a_token_stays_pending_until_approved),
         ROW(who_was_approved_may_ask_again_while_it_is_good),
-        ROW(those_who_wait_are_bounded_and_forgotten),
+        ROW(those_who_do_not_ask_any_more_are_forgotten),
+        ROW(who_waits_takes_one_row_and_no_lease),
+        ROW(a_loud_stranger_pushes_out_only_itself),
+        ROW(a_full_room_lets_the_honest_one_wait),
+        ROW(an_approval_is_not_disturbed_by_strangers),
+        ROW(the_room_is_as_the_store_has_it),
+        ROW(one_source_asks_so_often),
+        ROW(a_revoked_node_does_not_come_back_with_its_used_up_token),
+        ROW(nothing_but_a_good_approved_node_gets_its_certificate_again),
         ROW(a_taken_name_is_not_given_to_another_key),
         ROW(a_reused_name_inherits_nothing),
         ROW(another_ca_is_refused),

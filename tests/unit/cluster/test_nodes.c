@@ -6,10 +6,15 @@
 
 #define ENROLMENT "00112233445566ff"
 
+/* Of a key whose bytes are all the same: half of its pin, and all of it. */
+#define HALF(byte)  byte byte byte byte byte byte byte byte byte byte byte byte byte byte byte byte
+#define WHOLE(byte) HALF(byte) HALF(byte)
+
 typedef struct Fixture {
     StoreWorld world;
     NodesListing listing;
     NodeView view;
+    JoiningEntry asking; /* of that */
 } Fixture;
 
 static int set_up(void **state)
@@ -58,9 +63,11 @@ static void put_node(Fixture *f, const char *name, unsigned char key)
 
 static void put_joining_at(Fixture *f, const char *place, const char *name, unsigned char key)
 {
-    JoiningRecord record = { .key = pin_of(key),
-                             .address = "10.0.0.2:99",
-                             .asked_ms = 1700000000000 };
+    JoiningRecord record = { .count = 1,
+                             .machines = { { .key = pin_of(key),
+                                             .address = "10.0.0.2:99",
+                                             .asked_ms = 1700000000000,
+                                             .until_ms = INT64_MAX } } };
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     snprintf(record.name, sizeof record.name, "%s", name);
     joining_record_print(&record, &text);
@@ -120,6 +127,7 @@ static void shown(void *context, const NodeView *view, const Error *err)
                                          ? value_copy(&f->world.arena, view->node.record.labels)
                                          : value_missing();
         f->view.node.error = arena_copy(&f->world.arena, view->node.error);
+        f->asking = view->node.asking == NULL ? (JoiningEntry){ 0 } : *view->node.asking;
     }
     world_done(&f->world, err);
 }
@@ -317,8 +325,7 @@ static void a_member_that_asks_anew_is_listed_once(void **state)
     put_joining(f, "web2", 3);
     list(f, "", 100);
     assert_int_equal(f->listing.node_count, 1);
-    assert_true(f->listing.nodes[0].is_asking);
-    assert_int_equal(f->listing.nodes[0].asking.record.key.bytes[0], 2);
+    assert_non_null(f->listing.nodes[0].asking);
     assert_int_equal(f->listing.waiting_count, 1);
     assert_string_equal(f->listing.waiting[0].record.name, "web2");
     assert_true(f->listing.nodes[0].revision > 0);
@@ -355,7 +362,7 @@ static void one_is_shown(void **state)
     show(f, "web1");
     assert_true(f->view.is_member);
     assert_false(f->view.node.is_alive);
-    assert_false(f->view.node.is_asking);
+    assert_null(f->view.node.asking);
     assert_false(f->view.node.has_facts);
     put_alive(f, "web1");
     world_put(&f->world, cluster_key_facts(&f->world.arena, PREFIX, STR("web1")), STR("{}"));
@@ -364,8 +371,8 @@ static void one_is_shown(void **state)
     assert_true(f->view.node.has_facts);
     show(f, "db1");
     assert_false(f->view.is_member);
-    assert_true(f->view.node.is_asking);
-    assert_string_equal(f->view.node.asking.record.address, "10.0.0.2:99");
+    assert_non_null(f->view.node.asking);
+    assert_string_equal(f->asking.record.machines[0].address, "10.0.0.2:99");
 }
 
 static void who_is_not_there_is_told_with_a_near_name(void **state)
@@ -376,7 +383,7 @@ static void who_is_not_there_is_told_with_a_near_name(void **state)
     put_joining(f, "database", 2);
     nodes_show(&world->at, STR("frontent"), shown, f);
     world_expect(world, ERROR_NOT_FOUND, "there is no node 'frontent'; did you mean 'frontend'?");
-    nodes_approve(&world->at, STR("databse"), STR("02020202"), world_done, world);
+    nodes_approve(&world->at, STR("databse"), STR(HALF("02")), world_done, world);
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'database'?");
     set(f, "frontnd", "a", "b", 0);
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'frontend'?");
@@ -471,32 +478,79 @@ static void a_change_rests_on_its_revision(void **state)
 
 /* --- Those who ask --------------------------------------------------------------------------- */
 
+static bool is_approved(Fixture *f, const char *name, unsigned char key)
+{
+    show(f, name);
+    assert_non_null(f->view.node.asking);
+    Pin pin = pin_of(key);
+    const JoiningMachine *machine = joining_record_find(&f->asking.record, &pin);
+    assert_non_null(machine);
+    return machine->is_approved;
+}
+
 static void approved_is_the_key_that_was_shown(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
     put_joining(f, "web1", 0xab);
-    nodes_approve(&world->at, STR("web1"), STR("abababa"), world_done, world);
-    world_expect(world, ERROR_INVALID, "first 8 digits");
-    nodes_approve(&world->at, STR("web1"), STR("ABABABAB"), world_done, world);
-    world_expect(world, ERROR_INVALID, NULL);
-    nodes_approve(&world->at, STR("web1"), STR("ababab%2"), world_done, world);
-    world_expect(world, ERROR_INVALID, NULL);
-    nodes_approve(&world->at, STR("web1"), STR("abababac"), world_done, world);
-    world_expect(world, ERROR_CONFLICT, "asks with another key, sha256:abab");
-    show(f, "web1");
-    assert_false(f->view.node.asking.record.is_approved);
-    nodes_approve(&world->at, STR("web1"), STR("sha256:abababab"), world_done, world);
-    world_expect(world, ERROR_NONE, NULL);
-    show(f, "web1");
-    assert_true(f->view.node.asking.record.is_approved);
-    /* It is still forgotten when it does not ask. */
-    Str key = cluster_key_joining(&world->arena, PREFIX, STR("web1"));
-    assert_int_not_equal(world_get(world, key).lease, 0);
-    /* Another key asks: the approval was not for that. */
-    put_joining(f, "web1", 0xcd);
+    /* Eight digits are found by trying keys; sixteen are not. */
     nodes_approve(&world->at, STR("web1"), STR("abababab"), world_done, world);
-    world_expect(world, ERROR_CONFLICT, "sha256:cdcd");
+    world_expect(world, ERROR_INVALID, "first 16 digits");
+    nodes_approve(&world->at, STR("web1"), STR("abababababababa"), world_done, world);
+    world_expect(world, ERROR_INVALID, "first 16 digits");
+    nodes_approve(&world->at, STR("web1"), STR("ABABABABABABABAB"), world_done, world);
+    world_expect(world, ERROR_INVALID, NULL);
+    nodes_approve(&world->at, STR("web1"), STR("abababababababa%"), world_done, world);
+    world_expect(world, ERROR_INVALID, NULL);
+    nodes_approve(&world->at, STR("web1"), STR("abababababababac"), world_done, world);
+    world_expect(world, ERROR_CONFLICT, "these do: sha256:abab");
+    assert_false(is_approved(f, "web1", 0xab));
+    nodes_approve(&world->at, STR("web1"), STR("sha256:abababababababab"), world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+    assert_true(is_approved(f, "web1", 0xab));
+    /* No lease is taken for it. */
+    Str key = cluster_key_joining(&world->arena, PREFIX, STR("web1"));
+    assert_int_equal(world_get(world, key).lease, 0);
+}
+
+/* Of several keys that ask for a name one is approved, and the last approval counts. */
+static void one_key_of_a_name_is_approved(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    JoiningRecord record = { .name = "web1" };
+    Pin first = pin_of(0xab), second = pin_of(0xab), third = pin_of(0xcd);
+    second.bytes[31] = 0;
+    joining_record_ask(&record, &first, "10.0.0.2:99", loop_wall_ms(world->at.loop));
+    joining_record_ask(&record, &second, "10.0.0.3:99", loop_wall_ms(world->at.loop));
+    joining_record_ask(&record, &third, "10.0.0.4:99", loop_wall_ms(world->at.loop));
+    Buf text = buf_make_in(&world->arena, BUF_UNLIMITED);
+    joining_record_print(&record, &text);
+    world_put(world, cluster_key_joining(&world->arena, PREFIX, STR("web1")), buf_str(&text));
+    /* Digits that two keys have name neither. */
+    nodes_approve(&world->at, STR("web1"), STR(HALF("ab")), world_done, world);
+    world_expect(world, ERROR_CONFLICT, "more than one");
+    nodes_approve(&world->at, STR("web1"), STR(WHOLE("ab")), world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+    assert_true(is_approved(f, "web1", 0xab));
+    nodes_approve(&world->at, STR("web1"), STR(HALF("cd")), world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+    assert_true(is_approved(f, "web1", 0xcd));
+    assert_false(is_approved(f, "web1", 0xab));
+    assert_int_equal(f->asking.record.count, 3);
+}
+
+/* With the whole pin it does not matter who else asks, and whether the machine has asked yet. */
+static void a_whole_pin_is_approved_in_advance(void **state)
+{
+    Fixture *f = *state;
+    StoreWorld *world = &f->world;
+    nodes_approve(&world->at, STR("web1"), STR(HALF("ab")), world_done, world);
+    world_expect(world, ERROR_NOT_FOUND, NULL);
+    nodes_approve(&world->at, STR("web1"), STR(WHOLE("ab")), world_done, world);
+    world_expect(world, ERROR_NONE, NULL);
+    assert_true(is_approved(f, "web1", 0xab));
+    assert_string_equal(f->asking.record.machines[0].address, "");
 }
 
 static void a_whole_pin_does_too_and_no_more(void **state)
@@ -519,14 +573,14 @@ static void a_member_is_not_replaced_by_approval(void **state)
     Fixture *f = *state;
     StoreWorld *world = &f->world;
     put_node(f, "web1", 1);
-    nodes_approve(&world->at, STR("web1"), STR("01010101"), world_done, world);
+    nodes_approve(&world->at, STR("web1"), STR(HALF("01")), world_done, world);
     world_expect(world, ERROR_CONFLICT, "a member already");
     put_joining(f, "web1", 2);
-    nodes_approve(&world->at, STR("web1"), STR("02020202"), world_done, world);
+    nodes_approve(&world->at, STR("web1"), STR(HALF("02")), world_done, world);
     world_expect(world, ERROR_CONFLICT, "remove it first");
     /* The member itself may have lost its certificate. */
     put_joining(f, "web1", 1);
-    nodes_approve(&world->at, STR("web1"), STR("01010101"), world_done, world);
+    nodes_approve(&world->at, STR("web1"), STR(HALF("01")), world_done, world);
     world_expect(world, ERROR_NONE, NULL);
 }
 
@@ -667,6 +721,8 @@ int main(void)
         ROW(labels_that_cannot_be_are_refused),
         ROW(a_change_rests_on_its_revision),
         ROW(approved_is_the_key_that_was_shown),
+        ROW(one_key_of_a_name_is_approved),
+        ROW(a_whole_pin_is_approved_in_advance),
         ROW(a_whole_pin_does_too_and_no_more),
         ROW(a_member_is_not_replaced_by_approval),
         ROW(who_is_rejected_is_forgotten),

@@ -1,0 +1,157 @@
+"""What a machine without credentials can take from a cluster by asking to join: its share, and
+nothing of what members need."""
+
+import json
+import threading
+
+import agents
+import pytest
+from events import wait_until
+from stranger import Stranger
+
+
+@pytest.fixture
+def running(cluster):
+    cluster.start()
+    return cluster
+
+
+@pytest.fixture
+def stranger(running):
+    return Stranger(running, running.folder / "stranger")
+
+
+def metric(cluster, name):
+    """The samples of one metric, by their labels as text."""
+    found = {}
+    for line in cluster.call("api", "GET", "/metrics").stdout.splitlines():
+        if line.startswith(name) and line[len(name)] in " {":
+            labels, value = line[len(name):].rsplit(" ", 1)
+            found[labels] = float(value)
+    return found
+
+
+def nodes(cluster):
+    return {node["metadata"]["name"]: node["status"] for node in json.loads(
+        cluster.call("nodes", "list", "-o", "json").stdout)["items"]}
+
+
+def repeat(stranger, body, times):
+    """One signed request, again and again; the statuses."""
+    seen = set()
+    connection = stranger.connect()
+    for _ in range(times):
+        status, _answer = stranger.send(connection, body)
+        seen.add(status)
+    connection.close()
+    return seen
+
+
+def test_a_stranger_takes_no_leases(running, stranger):
+    """One request sent 3,000 times: before, each of them took a lease for a day."""
+    leases = metric(running, "eden_store_leases")[""]
+    revision = metric(running, "eden_store_revision")[""]
+    body = stranger.request("web7")
+    assert stranger.send(stranger.connect(), body)[0] == 202
+    threads = [threading.Thread(target=repeat, args=(stranger, body, 500)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert metric(running, "eden_store_leases")[""] <= leases + 1
+    assert metric(running, "eden_store_revision")[""] <= revision + 10
+    assert list(nodes(running)) == ["s1", "web7"]
+    joins = metric(running, "eden_joins_total")
+    assert joins['{result="limited"}'] > 0
+    assert metric(running, "eden_nodes")['{state="waiting"}'] == 1
+    # A member with a token comes in all the same, and holds its session.
+    web = agents.Machine(running, "web1")
+    web.join_with_token()
+    web.start()
+    web.wait_live()
+
+
+def test_made_up_names_do_not_lock_out_who_joins_by_hand(running, stranger):
+    web = Stranger(running, running.folder / "web1")
+    assert web.ask("web1")[0] == 202
+    statuses = [stranger.ask(f"n{number}")[0] for number in range(120)]
+    assert set(statuses) <= {202, 429}
+    shown = nodes(running)
+    # All come from one address here: of its rows the newest stay. The honest one asks again.
+    assert len(shown) <= 1 + 50
+    wait_until(lambda: web.ask("web1")[0] == 202, "web1 waits")
+    assert "web1" in nodes(running)
+    running.call("nodes", "approve", "web1", "--key", web.pin)
+    wait_until(lambda: web.ask("web1")[0] == 200, "web1 is in")
+
+
+def test_another_key_does_not_cancel_an_approval(running, stranger):
+    web = Stranger(running, running.folder / "web1")
+    assert web.ask("web1")[0] == 202
+    running.call("nodes", "approve", "web1", "--key", web.pin)
+    status, answer = stranger.ask("web1")
+    assert (status, answer["result"]) == (202, "pending")
+    asks = nodes(running)["web1"]["asking"]
+    assert sorted((row["key"], row["approved"]) for row in asks) == sorted(
+        [(web.pin, True), (stranger.pin, False)])
+    shown = running.call("nodes", "show", "web1").stdout
+    assert web.pin in shown and stranger.pin in shown
+    status, answer = web.ask("web1")
+    assert (status, answer["result"]) == (200, "admitted")
+
+
+def test_who_approves_says_which_of_two_keys(running, stranger):
+    web = Stranger(running, running.folder / "web1")
+    web.ask("web1")
+    stranger.ask("web1")
+    done = running.call("nodes", "approve", "web1", check=False)
+    assert done.returncode != 0
+    assert "2 machines ask to join as 'web1'" in done.stderr
+    assert web.pin in done.stderr and stranger.pin in done.stderr
+    done = running.call("nodes", "approve", "web1", "--key", web.pin[:7 + 8], check=False)
+    assert "at least the first 16 digits" in done.stderr
+    done = running.call("nodes", "approve", "web1", "--address", "192.0.2.7", check=False)
+    assert "no machine asks to join as 'web1' from 192.0.2.7" in done.stderr
+    running.call("nodes", "approve", "web1", "--key", web.pin[:7 + 16])
+    assert web.ask("web1")[0] == 200
+    assert stranger.ask("web1")[0] == 202
+
+
+def test_a_whole_key_is_approved_before_it_asks(running, stranger):
+    running.call("nodes", "approve", "web1", "--key", stranger.pin)
+    status, answer = stranger.ask("web1")
+    assert (status, answer["result"]) == (200, "admitted")
+
+
+def test_refused_joins_do_not_fill_the_log(running, stranger):
+    wrong = stranger.request("web7").replace(running.founded["ca_pin"], "sha256:" + "ab" * 32)
+    connection = stranger.connect()
+    assert stranger.send(connection, wrong)[0] == 400  # the proof is of another text
+
+    def logged():
+        return [line for line in running.server.log if "join refused" in line]
+
+    repeat(stranger, stranger.request("web7"), 600)
+    assert 0 < len(logged()) <= 60
+
+    def counted():
+        return [line for line in logged() if "suppressed=0" not in line]
+
+    wait_until(lambda: counted() or (repeat(stranger, stranger.request("web7"), 200), counted())[1],
+               "a count of those left out")
+
+
+def test_machines_that_join_are_in_the_audit_log(running, stranger):
+    web = agents.Machine(running, "web1")
+    web.join_with_token()
+    running.call("nodes", "approve", "web2", "--key", stranger.pin)
+    assert stranger.ask("web2")[0] == 200
+    entries = [entry["status"] for entry in json.loads(
+        running.call("audit", "tail", "-n", "100", "-o", "json").stdout)["items"]]
+    joins = [(entry["name"], entry["by"], entry["outcome"]) for entry in entries
+             if entry["verb"] == "join"]
+    assert sorted(joins) == sorted([("web1", "join", "asked"), ("web1", "join", "done"),
+                                    ("web2", "join", "asked"), ("web2", "join", "done")])
+    who = {entry["name"]: entry["who"] for entry in entries if entry["verb"] == "join"}
+    assert who["web1"].startswith("token ") and "key sha256:" in who["web1"]
+    assert who["web2"] == f"approved key {stranger.pin}"
