@@ -18,9 +18,11 @@ def referred():
 def written():
     """Every test function: in C those that a program also runs, in Python all that pytest finds."""
     names = set()
-    for path in (ROOT / "tests/unit").rglob("test_*.c"):
+    for path in [*(ROOT / "tests/unit").rglob("test_*.c"),
+                 *(ROOT / "tests/contract").glob("test_*.c")]:
         text = path.read_text(encoding="utf-8")
-        for name in re.findall(r"^static void (\w+)\(void \*\*state\)$", text, re.M):
+        for name in re.findall(r"^static void (\w+)\((?:void \*\*state|World \*world)\)$", text,
+                               re.M):
             if len(re.findall(rf"\b{name}\b", text)) > 1:
                 names.add(name)
     for path in (ROOT / "tests").rglob("test_*.py"):
