@@ -3,6 +3,7 @@
 #include "cluster/access_token.h"
 #include "cluster/audit_entry.h"
 #include "cluster/browser_session.h"
+#include "cluster/joining_record.h"
 #include "cluster/node_record.h"
 #include "cluster/stored_object.h"
 #include "cluster/user_certificates.h"
