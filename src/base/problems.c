@@ -109,6 +109,27 @@ void problems_take(Problems *problems, const Problem *problem)
     *next_problem(problems, problem->severity) = *problem;
 }
 
+bool problems_told(const Problems *problems, const Problem *problem)
+{
+    for (uint32_t i = 0; i < problems->count; i++) {
+        const Problem *other = &problems->items[i];
+        if (other->line == problem->line && other->column == problem->column &&
+            str_eq(other->code, problem->code) && str_eq(other->file, problem->file)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void problems_take_new(Problems *problems, const Problems *found)
+{
+    for (uint32_t i = 0; i < found->count; i++) {
+        if (found->items[i].line == 0 || !problems_told(problems, &found->items[i])) {
+            problems_take(problems, &found->items[i]);
+        }
+    }
+}
+
 PRINTF_LIKE(7, 0)
 static Problem *add(Problems *problems, Severity severity, const char *code, const Source *source,
                     uint32_t offset, uint32_t length, const char *format, va_list args)
@@ -174,13 +195,40 @@ void problems_withdraw(Problems *problems, const char *code, const Source *sourc
 
 void problems_sort(Problems *problems)
 {
+    Problem *items = problems->items;
     for (uint32_t i = 1; i < problems->count; i++) {
-        Problem moved = problems->items[i];
+        Problem moved = items[i];
         uint32_t at = i;
-        for (; at > 0 && stands_behind(&problems->items[at - 1], &moved); at--) {
-            problems->items[at] = problems->items[at - 1];
+        while (at > 0 && !str_eq(items[at - 1].file, moved.file)) {
+            at--;
         }
-        problems->items[at] = moved;
+        at = at == 0 ? i : at; /* the first of its file stays where it is */
+        for (; at > 0 && stands_behind(&items[at - 1], &moved); at--) {
+        }
+        memmove(&items[at + 1], &items[at], (i - at) * sizeof *items);
+        items[at] = moved;
+    }
+}
+
+void problem_fix(Arena *arena, Problem *problem, Str text)
+{
+    if (problem->line > 0) {
+        problem->fix = (ProblemFix){ .line = problem->line,
+                                     .column = problem->column,
+                                     .end_column = problem->column + problem->span,
+                                     .text = arena_copy(arena, text) };
+    }
+}
+
+void problem_fix_at(Arena *arena, Problem *problem, const Source *source, uint32_t offset,
+                    uint32_t length, Str text)
+{
+    Place from = source_place(source, offset), to = source_place(source, offset + length);
+    if (from.line == to.line) {
+        problem->fix = (ProblemFix){ .line = from.line,
+                                     .column = from.column,
+                                     .end_column = to.column,
+                                     .text = arena_copy(arena, text) };
     }
 }
 
@@ -473,6 +521,12 @@ static void print_json(const Problem *problem, Buf *out)
     put_json_number(out, "line", problem->line);
     put_json_number(out, "column", problem->line == 0 ? 0 : problem->column);
     put_json_text(out, "hint", problem->hint);
+    if (problem->fix.line > 0) {
+        buf_put_format(out, ",\"fix\":{\"line\":%u,\"column\":%u,\"end_column\":%u,\"text\":",
+                       problem->fix.line, problem->fix.column, problem->fix.end_column);
+        json_text_put(out, problem->fix.text);
+        buf_put_char(out, '}');
+    }
     if (problem->server_code.len > 0) {
         put_json_text(out, "server_code", problem->server_code);
         put_json_text(out, "pointer", problem->pointer);

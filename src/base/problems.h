@@ -34,6 +34,15 @@ typedef struct ProblemNote {
     struct ProblemNote *next;
 } ProblemNote;
 
+/* What repairs it: this text in the place of the columns from `column` up to, not including,
+ * `end_column`. Only where nothing is left to decide. */
+typedef struct ProblemFix {
+    uint32_t line; /* 0: there is none */
+    uint32_t column;
+    uint32_t end_column;
+    Str text;
+} ProblemFix;
+
 typedef struct Problem {
     Severity severity;
     Str code; /* "E0101"; see `eden explain`; may be empty */
@@ -46,6 +55,7 @@ typedef struct Problem {
     uint32_t excerpt_column; /* column where the excerpt starts; 0 means 1 */
     bool excerpt_cut;        /* the line goes on behind it */
     Str hint;                /* shown behind the caret; may be empty */
+    ProblemFix fix;
     ProblemOrigin *origin;
     ProblemNote *notes;
     /* Of what a server has said; else empty. */
@@ -83,10 +93,19 @@ Problem *problems_add_as(Problems *problems, Severity severity, const char *code
                          ...);
 /* Adds a copy of a problem of another list that is as long-lived; its strings are borrowed. */
 void problems_take(Problems *problems, const Problem *problem);
+/* Whether something of the same code is told at the place of `problem` already. */
+bool problems_told(const Problems *problems, const Problem *problem);
+/* Adds those of another list that are not told yet. */
+void problems_take_new(Problems *problems, const Problems *found);
 /* Takes back what a reader who knew less had to say about this place, unless it is an error. */
 void problems_withdraw(Problems *problems, const char *code, const Source *source, uint32_t offset);
 /* Puts the problems of each file in the order of their places; files stay in their order. */
 void problems_sort(Problems *problems);
+/* Says that `text` in the place of what is underlined repairs it, or in that of `length` bytes from
+ * `offset`. Strings are copied; an empty text that is no fix has no data. */
+void problem_fix(Arena *arena, Problem *problem, Str text);
+void problem_fix_at(Arena *arena, Problem *problem, const Source *source, uint32_t offset,
+                    uint32_t length, Str text);
 /* Adds one step outward to how we came to the place. `file` is borrowed. */
 void problem_add_origin(Arena *arena, Problem *problem, Str file, uint32_t line);
 /* Adds a note. Strings are borrowed. */
@@ -100,6 +119,6 @@ void problem_print(const Problem *problem, ProblemStyle style, Buf *out);
 /* All of them, errors first and otherwise as found; a closing count when there are several. */
 void problems_print(const Problems *problems, ProblemStyle style, Buf *out);
 /* {"format":"eden.problems/1","problems":[{"severity","code","message","file","line","column",
- * "hint","from":[{"file","line"}],"notes":[{"message","file","line"}]}]} and a line end; what is
- * not known is null. What a server has said has "server_code" and "pointer" too. */
+ * "hint","fix":{"line","column","end_column","text"},"from":[{"file","line"}],
+ * "notes":[{"message","file","line"}]}]} and a line end; what is not known is null. What a server has said has "server_code" and "pointer" too. */
 void problems_print_json(const Problems *problems, Buf *out);

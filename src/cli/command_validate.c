@@ -76,7 +76,10 @@ static void check_file(Checked *checked, const char *path, bool named)
 {
     const struct FileKind *kind = kind_of(str_from_c(path));
     List *documents;
-    if (kind != NULL && kind->template) {
+    SitePart part;
+    if (named && site_check_find(checked->inputs.arena, path, &part)) {
+        site_check_part(&checked->inputs, &part, checked->trust);
+    } else if (kind != NULL && kind->template) {
         check_template(&checked->inputs, path);
     } else if (site_check_is_steps(path)) {
         site_check_steps(&checked->inputs, path, checked->trust);
@@ -208,9 +211,9 @@ const Command command_validate = {
     .text =
         "A directory with jobs/base.yaml is a site: its documents are checked strictly, with "
         "every\n"
-        "action, parameter, selector and reference, reached by a node or not; a file of steps in "
-        "the\n"
-        "same way. Modules of the site that are trusted here are asked what they can do, for "
+        "action, parameter, selector, name and reference, reached by a node or not; a file of it,\n"
+        "such as site/jobs/base.yaml, by its place in the site, and a file of steps in the same\n"
+        "way. Modules of the site that are trusted here are asked what they can do, for "
         "which\n"
         "they are run; others are not.\n"
         "\n"

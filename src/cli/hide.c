@@ -86,6 +86,7 @@ void hide_secrets(Problems *problems, const Sources *sources)
         problem->message = without_quotes(problems->arena, problem->message);
         if (!str_eq(problem->code, STR("E0121"))) {
             problem->hint = STR_EMPTY; /* most hints repeat parts of the line */
+            problem->fix = (ProblemFix){ 0 };
         }
     }
 }

@@ -58,30 +58,40 @@ typedef struct Opened {
     SiteLoad load;
 } Opened;
 
-/* A file of a site's jobs may name what only the whole site has. */
+/* A file of jobs of a site whose base files are not there may name what only the whole site has. */
 static bool is_part_of_site(const char *path)
 {
     Str text = str_from_c(path);
     return str_starts(text, STR("jobs/")) || str_find(text, STR("/jobs/"), 0) != STR_NOT_FOUND;
 }
 
-/* The reader of the site that a file of jobs is part of, so that its modules are known; otherwise
- * the one of the file's own folder. */
-static SiteReader whole_site(Inputs *inputs, const char *path, SiteReader own)
+static bool has_place(Str path)
 {
-    Str text = str_from_c(path), ignored;
-    size_t at = str_find(text, STR("/jobs/"), 0);
-    SiteFiles *files;
-    Error err;
-    if (file_is_directory(path) || !is_part_of_site(path)) {
-        return own;
+    bool in_folder = str_starts(path, STR("templates/"));
+    for (size_t i = 0; str_ends(path, STR(".yaml")) && i < COUNT_OF(folders); i++) {
+        in_folder = in_folder || is_below(path, str_from_c(folders[i]));
     }
-    Str root = str_starts(text, STR("jobs/")) ? STR(".")
-               : at == 0                      ? STR("/")
-                                              : str_slice(text, 0, at);
-    return site_files_open(inputs->arena, arena_copy_c(inputs->arena, root), &files, &ignored, &err)
-               ? site_files_reader(files)
-               : own;
+    return in_folder || str_eq(path, STR("config.yaml"));
+}
+
+bool site_check_find(Arena *arena, const char *path, SitePart *out)
+{
+    Str text = str_from_c(path);
+    for (size_t end = text.len; end > 0;) {
+        size_t slash = str_find_last(str_slice(text, 0, end), STR("/"));
+        Str root = slash == STR_NOT_FOUND ? STR(".")
+                   : slash == 0           ? STR("/")
+                                          : str_slice(text, 0, slash);
+        Str below = slash == STR_NOT_FOUND ? text : str_from_offset(text, slash + 1);
+        const char *folder = arena_copy_c(arena, root);
+        const char *own = arena_copy_c(arena, arena_join(arena, root, STR("/"), STR("modules")));
+        if (has_place(below) && (site_check_is_site(folder) || file_is_directory(own))) {
+            *out = (SitePart){ folder, below };
+            return true;
+        }
+        end = slash == STR_NOT_FOUND ? 0 : slash;
+    }
+    return false;
 }
 
 static bool open_site(Inputs *inputs, const char *path, const char *trust, Opened *out)
@@ -96,8 +106,7 @@ static bool open_site(Inputs *inputs, const char *path, const char *trust, Opene
     settings.load_context = out->files;
     out->templates = templates_new(&settings);
     SiteReader reader = site_files_reader(out->files);
-    SiteReader whole = whole_site(inputs, path, reader);
-    extensions_load(inputs->arena, &whole, trust, true, modules, &out->extensions);
+    extensions_load(inputs->arena, &reader, trust, true, modules, &out->extensions);
     out->load = (SiteLoad){ .arena = inputs->arena,
                             .sources = &inputs->sources,
                             .templates = out->templates,
@@ -128,7 +137,9 @@ static void check_references(Inputs *inputs, const Steps *steps, bool all_meet)
     Problems found;
     problems_init(&found, inputs->arena);
     Graph *graph;
-    if (graph_build(inputs->arena, steps, &inputs->sources, &graph, &found)) {
+    if (steps->broken) {
+        graph_problems(inputs->arena, steps, &inputs->sources, &found);
+    } else if (graph_build(inputs->arena, steps, &inputs->sources, &graph, &found)) {
         return;
     }
     for (uint32_t i = 0; i < found.count; i++) {
@@ -146,11 +157,25 @@ void site_check(Inputs *inputs, const char *path, const char *trust)
     }
     Site *site;
     Steps steps;
-    bool ok = site_load(&opened.load, &site);
-    ok = site_check_all(site) && ok;
-    ok = site_expand(site, &(Expansion){ 0 }, &steps) && ok;
-    if (ok) {
-        check_references(inputs, &steps, false);
+    (void)!site_load(&opened.load, &site);
+    (void)!site_check_all(site);
+    (void)!site_expand(site, &(Expansion){ 0 }, &steps);
+    check_references(inputs, &steps, false);
+    close_site(inputs, &opened);
+}
+
+void site_check_part(Inputs *inputs, const SitePart *part, const char *trust)
+{
+    Opened opened;
+    if (!open_site(inputs, part->root, trust, &opened)) {
+        return;
+    }
+    Site *site;
+    Steps steps;
+    (void)!site_check_document(&opened.load, part->path, &site);
+    bool job = is_below(part->path, STR("jobs")) && !str_eq(part->path, STR("jobs/base.yaml"));
+    if (job) {
+        (void)!site_expand(site, &(Expansion){ .alone = true }, &steps);
     }
     close_site(inputs, &opened);
 }
@@ -189,12 +214,14 @@ void site_check_steps(Inputs *inputs, const char *path, const char *trust)
     bool part = is_part_of_site(path);
     if (part) {
         opened.load.reader.exists = NULL;
+        opened.load.reader.list = NULL;
     }
     Site *site;
     Steps steps;
-    bool ok = site_load_file(&opened.load, opened.file, &site);
-    ok = site_expand(site, &(Expansion){ .alone = part }, &steps) && ok;
-    if (ok && !part) {
+    (void)!site_load_file(&opened.load, opened.file, &site);
+    (void)!site_expand(site, &(Expansion){ .alone = part }, &steps);
+    (void)!site_check_names(site);
+    if (!part) {
         check_references(inputs, &steps, true);
     }
     close_site(inputs, &opened);

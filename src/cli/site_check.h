@@ -13,6 +13,16 @@ bool site_check_expects(Str path);
  * is the folder with the keys for modules of the site. */
 void site_check(Inputs *inputs, const char *path, const char *trust);
 
+/* A document of a site, named by itself. */
+typedef struct SitePart {
+    const char *root;
+    Str path; /* below it: "jobs/base.yaml" */
+} SitePart;
+/* Whether the file has a place in a site around it. */
+bool site_check_find(Arena *arena, const char *path, SitePart *out);
+/* Checks it as what it is by its place. */
+void site_check_part(Inputs *inputs, const SitePart *part, const char *trust);
+
 /* Whether the file holds steps. */
 bool site_check_is_steps(const char *path);
 /* Checks it on its own. When it is one of a site's jobs, names of other jobs and of files are not

@@ -39,12 +39,14 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
     Str near;
     problem->hint = foreign_action(load, text);
     if (problem->hint.len > 0) {
+        site_fix(load, problem, name, hint_replacement(problem->hint));
         out->action = NULL;
         return false;
     }
     if (!bare && module_table_suggest(load->modules, text, load->arena, &near)) {
         problem->hint =
             arena_format(load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near));
+        site_fix(load, problem, name, near);
     } else if (out->module != NULL) {
         Buf hint = buf_make_in(load->problems->arena, PROBLEM_MESSAGE_MAX);
         for (const Action *action = out->module->actions; action->name != NULL; action++) {
@@ -92,6 +94,7 @@ static bool check_site_file(const SiteLoad *load, Value given, const char *folde
         problem->hint = arena_format(load->problems->arena,
                                      "paths start below %s/ already: write '%" STR_FMT "'", folder,
                                      STR_ARG(below));
+        site_fix(load, problem, given, below);
     } else if (load->reader.list != NULL) {
         List *paths = list_new(load->arena, 16);
         load->reader.list(load->reader.context, str_from_c(folder), load->arena, paths);
@@ -100,7 +103,7 @@ static bool check_site_file(const SiteLoad *load, Value given, const char *folde
             suggest_offer(&suggest,
                           str_from_offset(value_str(paths->items[i]), strlen(folder) + 1));
         }
-        site_suggest(load, problem, &suggest);
+        site_suggest_for(load, problem, given, &suggest);
     }
     return false;
 }
@@ -199,6 +202,7 @@ static void unknown_parameter(const SiteLoad *load, const FieldSet *others, cons
         problem->hint = foreign_word(load->modules, FOREIGN_KEY, STR("a step"), name);
     }
     if (problem->hint.len > 0) {
+        site_fix(load, problem, key, hint_replacement(problem->hint));
         return;
     }
     Suggest suggest = suggest_make(name);
@@ -208,7 +212,7 @@ static void unknown_parameter(const SiteLoad *load, const FieldSet *others, cons
     if (others != NULL && others->offer != NULL) {
         others->offer(others->context, &suggest);
     }
-    site_suggest(load, problem, &suggest);
+    site_suggest_for(load, problem, key, &suggest);
 }
 
 static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionCall *call,
@@ -228,7 +232,8 @@ static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionC
         if (call->action != NULL) {
             unknown_parameter(load, others, call, entry->key, name);
         }
-        return call->action == NULL;
+        Dynamic ignored; /* what is in it may be wrong as well */
+        return site_compile(load, entry->value, &ignored) && call->action == NULL;
     }
     if (entry->value.kind == VALUE_NULL) {
         return true;
@@ -243,8 +248,7 @@ static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionC
     call->params_set |= UINT64_C(1) << index;
     Dynamic *param = arena_alloc(load->arena, sizeof *param);
     call->params[index] = param;
-    if (!dynamic_compile(load->arena, load->templates, load->sources, entry->value, param,
-                         load->problems)) {
+    if (!site_compile(load, entry->value, param)) {
         return false;
     }
     return !dynamic_is_constant(param) ||
@@ -282,8 +286,11 @@ static bool read_list(const SiteLoad *load, const FieldSet *others, ActionCall *
                                             "an entry of 'parameters' is a map with one key, this "
                                             "has %u",
                                             item.map->len);
-            problem->hint = STR("put a '-' before it");
+            bool braces = str_starts(value_original(load->sources, item), STR("{"));
+            problem->hint = braces ? STR("put '}, {' before it, in place of the comma")
+                                   : STR("put a '-' before it");
             ok = false;
+            (void)read_entries(load, others, call, values, item.map);
         } else {
             ok = read_entries(load, others, call, values, item.map) && ok;
         }

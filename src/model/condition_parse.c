@@ -29,9 +29,10 @@ bool retry_parse(const SiteLoad *load, Value given, bool with_until, Retry *out)
         .until = { .kind = DYNAMIC_CONSTANT, .value = value_null() },
     };
     if (!value_is_missing(values[2])) {
-        ok = dynamic_compile_expression(load->arena, load->templates, load->sources, values[2],
-                                        &out->until, load->problems) &&
-             ok;
+        SiteNames names = load->names == NULL ? (SiteNames){ 0 } : *load->names;
+        names.step = true;
+        SiteLoad inner = site_load_naming(load, load->names == NULL ? NULL : &names);
+        ok = site_compile_expression(&inner, values[2], &out->until) && ok;
     }
     return ok;
 }
@@ -56,9 +57,7 @@ static bool condition_parse(const SiteLoad *load, Value given, Condition *out)
     FieldSet set = { .what = "a condition", .fields = fields };
     bool ok = fields_read_all(load, &set, given, values);
     if (!value_is_missing(values[0])) {
-        ok = dynamic_compile_expression(load->arena, load->templates, load->sources, values[0],
-                                        &out->test, load->problems) &&
-             ok;
+        ok = site_compile_expression(load, values[0], &out->test) && ok;
     }
     if (!value_is_missing(values[1])) {
         ok = retry_parse(load, values[1], false, &out->retry) && ok;
@@ -85,9 +84,12 @@ bool conditions_parse(const SiteLoad *load, Value given, Condition *when, Condit
                      .fields = success != NULL ? of_step : of_job };
     bool ok = fields_read(load, &set, given, values);
     Condition *conditions[] = { when, success, proceed };
+    SiteNames names = load->names == NULL ? (SiteNames){ 0 } : *load->names;
+    SiteLoad inner = site_load_naming(load, load->names == NULL ? NULL : &names);
     for (size_t i = 0; i < COUNT_OF(conditions); i++) {
+        names.step = i > 0; /* all but `when` see the own result */
         if (!value_is_missing(values[i])) {
-            ok = condition_parse(load, values[i], conditions[i]) && ok;
+            ok = condition_parse(&inner, values[i], conditions[i]) && ok;
         }
     }
     return ok;

@@ -15,7 +15,7 @@ enum {
 
 static const Field metadata_fields[] = {
     { "apiVersion", FIELD_TEXT, .choices = "v1alpha" },
-    { "kind", FIELD_NAME },
+    { "kind", FIELD_NAME, .choices = "Config|Job|Macros|Reaction|Step|Trigger|Variables" },
     { "name", FIELD_NAME },
     { "labels", FIELD_MAP },
     { "annotations", FIELD_MAP },
@@ -23,11 +23,39 @@ static const Field metadata_fields[] = {
     { 0 },
 };
 
+static bool is_hex(char c)
+{
+    return ascii_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* 5acfcdce-be46-4f34-81be-9fd6980c2224 */
+static bool is_uuid(Str text)
+{
+    static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    bool is = text.len == strlen(form);
+    for (size_t i = 0; is && i < text.len; i++) {
+        is = form[i] == 'x' ? is_hex(text.data[i]) : text.data[i] == '-';
+    }
+    return is;
+}
+
+static bool check_uuid(const SiteLoad *load, Value given)
+{
+    if (value_is_missing(given) || is_uuid(value_str(given))) {
+        return true;
+    }
+    site_problem(load, "E0303", given, "'uuid' must be a UUID, not '%" STR_FMT "'",
+                 STR_ARG(str_slice(value_str(given), 0, 100)))
+        ->hint = STR("leave the key out: a server sets it");
+    return false;
+}
+
 bool document_metadata(const SiteLoad *load, Value metadata, Value *name)
 {
     Value given[META_COUNT];
     FieldSet set = { .what = "'metadata'", .fields = metadata_fields };
     bool ok = fields_read_all(load, &set, metadata, given);
+    ok = check_uuid(load, given[META_UUID]) && ok;
     *name = given[META_NAME];
     return ok;
 }
@@ -78,7 +106,7 @@ bool document_is_name(Str name)
 }
 
 /* The nearest file of the same folder, for a name that has none. */
-static void suggest_file(const SiteLoad *load, Problem *problem, Str path)
+static void suggest_file(const SiteLoad *load, Problem *problem, Str path, Value named_at)
 {
     size_t slash = str_find(path, STR("/"), 0);
     if (load->reader.list == NULL || slash == STR_NOT_FOUND) {
@@ -99,7 +127,7 @@ static void suggest_file(const SiteLoad *load, Problem *problem, Str path)
             suggest_offer(&suggest, name);
         }
     }
-    site_suggest(load, problem, &suggest);
+    site_suggest_for(load, problem, named_at, &suggest);
 }
 
 static Str shown_path(const SiteLoad *load, Str path)
@@ -125,7 +153,7 @@ static Problem *not_read(const SiteLoad *load, Str path, Value named_at, const E
         problem->file = shown_path(load, path);
     }
     if (err->kind == ERROR_NOT_FOUND) {
-        suggest_file(load, problem, path);
+        suggest_file(load, problem, path, named_at);
     }
     return problem;
 }
@@ -140,12 +168,13 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
 {
     bool ignored;
     *(missing == NULL ? &ignored : missing) = false;
-    *out = value_null();
+    *out = value_missing();
     Str text;
     Error err;
     if (!load->reader.read(load->reader.context, path, &text, &err)) {
         if (missing != NULL && err.kind == ERROR_NOT_FOUND) {
             *missing = true;
+            *out = value_null();
             return true;
         }
         not_read(load, path, named_at, &err);
@@ -164,18 +193,6 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
            document_unwrap(load, kind, root, out);
 }
 
-static bool is_told(const Problems *problems, const Problem *problem)
-{
-    for (uint32_t i = 0; i < problems->count; i++) {
-        const Problem *other = &problems->items[i];
-        if (other->line == problem->line && other->column == problem->column &&
-            str_eq(other->code, problem->code) && str_eq(other->file, problem->file)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool document_check_template(const SiteLoad *load, Str name)
 {
     const Template *template;
@@ -190,10 +207,6 @@ bool document_check_template(const SiteLoad *load, Str name)
         told->template_name = shown_path(load, path);
     }
     document_add_fault(&found, load->sources, &fault, value_null());
-    for (uint32_t i = 0; i < found.count; i++) {
-        if (!is_told(load->problems, &found.items[i])) {
-            problems_take(load->problems, &found.items[i]);
-        }
-    }
+    problems_take_new(load->problems, &found);
     return false;
 }

@@ -8,7 +8,9 @@ typedef enum DocumentKind {
     DOCUMENT_FREE,  /* any keys (variables, macros): wrapped only with both, and nothing else */
 } DocumentKind;
 
-/* Reads the file; `*out` is what is in it, null when it is empty. A file that is not there is a
+/* Reads the file; `*out` is what is in it, null when it is empty. Where its metadata is wrong the rest
+ * is there nevertheless, for readers that look for further problems; else a failure leaves nothing
+ * (missing). A file that is not there is a
  * problem at `named_at`; unless `missing` is given, which then tells of it. `path` is relative to
  * the site. */
 bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value named_at, bool *missing,

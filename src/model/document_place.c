@@ -16,6 +16,31 @@ Problem *document_problem(Problems *problems, const Sources *sources, Severity s
                            value.start, value.span, "%s", message);
 }
 
+/* What is plain in YAML and quoted nowhere. */
+static bool is_plain_word(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (!ascii_is_name(text.data[i]) && memchr("-./ ", text.data[i], 4) == NULL) {
+            return false;
+        }
+    }
+    return text.len > 0 && (ascii_is_alpha(text.data[0]) || text.data[0] == '_') &&
+           text.data[text.len - 1] != ' ';
+}
+
+void document_fix(Arena *arena, Problem *problem, const Sources *sources, Value place, Str text)
+{
+    const Source *source = sources_get(sources, place.source);
+    Str spelled = value_original(sources, place);
+    if (source == NULL || spelled.len == 0 || !is_plain_word(text)) {
+        return;
+    }
+    char quote = spelled.data[0];
+    bool quoted = spelled.len > 1 && (quote == '"' || quote == '\'');
+    problem_fix_at(arena, problem, source, place.start + quoted, (uint32_t)spelled.len - 2 * quoted,
+                   text);
+}
+
 /* Bytes of the escape at the start of `text`, in double quotes. */
 static size_t escape_length(Str text)
 {
@@ -124,6 +149,22 @@ static void add_origins(Problems *problems, const Sources *sources, Problem *pro
     }
 }
 
+/* Where the template stands in its document as it is: a quote that is escaped there would have to be
+ * escaped in the fix too. */
+static void add_fix(Arena *arena, Problem *problem, const Fault *fault, const Source *source,
+                    uint32_t offset, uint32_t span)
+{
+    if (fault->fix.len == 0 || source == NULL || span == 0 || span != fault->span ||
+        memcmp(source->text.data + offset, fault->template_text.data + fault->offset, span) != 0) {
+        return;
+    }
+    char quote = source->text.data[offset];
+    Str text = quote == '\'' || quote == '"'
+                   ? arena_format(arena, "%c%" STR_FMT "%c", quote, STR_ARG(fault->fix), quote)
+                   : fault->fix;
+    problem_fix_at(arena, problem, source, offset, span, text);
+}
+
 static void add_fault(Problems *problems, const Sources *sources, const Fault *fault, Value asked)
 {
     Value document = asked;
@@ -152,6 +193,7 @@ static void add_fault(Problems *problems, const Sources *sources, const Fault *f
         fault->class == FAULT_NOT_FOUND ? "there is no template '%" STR_FMT "'" : "%" STR_FMT,
         STR_ARG(fault->message));
     problem->hint = arena_copy(problems->arena, fault->hint);
+    add_fix(problems->arena, problem, fault, source, offset, span);
     add_origins(problems, sources, problem, fault, asked);
     if (fault->begins > 0) {
         uint32_t line =

@@ -19,3 +19,7 @@ uint32_t document_offset(const Sources *sources, Value string, size_t at);
  * What happened in another template is shown there, with the document as the way to it. */
 void document_add_fault(Problems *problems, const Sources *sources, const Fault *fault,
                         Value document);
+
+/* Says that `text` belongs in the place of the scalar `place`, quoted as it is; nothing for a text
+ * that would need quotes. */
+void document_fix(Arena *arena, Problem *problem, const Sources *sources, Value place, Str text);

@@ -8,7 +8,7 @@ TemplateSettings dynamic_template_settings(void)
     TemplateSettings settings = template_settings_default();
     settings.undefined = UNDEFINED_STRICT;
     settings.syntax.keep_trailing_newline = true;
-    settings.traced = STR("steps");
+    settings.traced = true;
     return settings;
 }
 
@@ -322,7 +322,7 @@ static bool list_holds(const List *names, Str name)
     return false;
 }
 
-static uint32_t child_count(const Dynamic *dynamic)
+uint32_t dynamic_child_count(const Dynamic *dynamic)
 {
     if (dynamic->children == NULL) {
         return 0;
@@ -332,16 +332,18 @@ static uint32_t child_count(const Dynamic *dynamic)
 
 void dynamic_steps_used(const Dynamic *dynamic, Arena *arena, List *names, bool *computed)
 {
-    if (dynamic->template != NULL) {
-        const TemplateUses *uses = template_uses(dynamic->template);
-        *computed = *computed || uses->computed;
-        for (uint32_t i = 0; i < uses->count; i++) {
-            if (!list_holds(names, uses->names[i])) {
-                list_push(arena, names, value_string(uses->names[i]));
-            }
+    const TemplateUses *uses = dynamic->template == NULL ? NULL : template_uses(dynamic->template);
+    for (uint32_t i = 0; uses != NULL && i < uses->count; i++) {
+        const TemplateUse *use = &uses->items[i];
+        if (!str_eq(use->name, STR("steps"))) {
+            continue;
+        }
+        *computed = *computed || !use->literal;
+        if (use->literal && !list_holds(names, use->element)) {
+            list_push(arena, names, value_string(use->element));
         }
     }
-    for (uint32_t i = 0; i < child_count(dynamic); i++) {
+    for (uint32_t i = 0; i < dynamic_child_count(dynamic); i++) {
         dynamic_steps_used(&dynamic->children[i], arena, names, computed);
     }
 }
@@ -349,8 +351,11 @@ void dynamic_steps_used(const Dynamic *dynamic, Arena *arena, List *names, bool 
 bool dynamic_uses_steps(const Dynamic *dynamic)
 {
     const TemplateUses *uses = dynamic->template == NULL ? NULL : template_uses(dynamic->template);
-    bool found = uses != NULL && (uses->computed || uses->count > 0);
-    for (uint32_t i = 0; !found && i < child_count(dynamic); i++) {
+    bool found = false;
+    for (uint32_t i = 0; uses != NULL && !found && i < uses->count; i++) {
+        found = str_eq(uses->items[i].name, STR("steps"));
+    }
+    for (uint32_t i = 0; !found && i < dynamic_child_count(dynamic); i++) {
         found = dynamic_uses_steps(&dynamic->children[i]);
     }
     return found;

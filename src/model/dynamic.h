@@ -28,7 +28,7 @@ struct Dynamic {
 };
 
 /* How templates of a site behave: strict about undefined values, text keeps its trailing newline,
- * and uses of `steps` are remembered. Whoever makes the Templates adds loader, globals, clock. */
+ * and uses of variables are remembered. Whoever makes the Templates adds loader, globals, clock. */
 TemplateSettings dynamic_template_settings(void);
 
 /* Whether a string is more than text. */
@@ -61,6 +61,9 @@ DynamicOutcome dynamic_evaluate(const Dynamic *dynamic, Value scope, const Sourc
  * raised there. */
 MUST_CHECK bool dynamic_evaluate_inside(Render *outer, const Dynamic *dynamic, Value scope,
                                         Rendered *rendered, Arena *arena, Value *out);
+
+/* How many children a list or map has; none of any other kind. */
+uint32_t dynamic_child_count(const Dynamic *dynamic);
 
 /* The literal names under which the templates in it use `steps`: steps['x'], steps.x. Each once,
  * in order. True in `*computed` when an index is not a literal. */

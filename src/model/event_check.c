@@ -38,6 +38,9 @@ bool config_check(const SiteLoad *load, Value document, SiteEntries *triggers)
     return site_entries_parse(load, ENTRY_TRIGGERS, events[0], triggers) && ok;
 }
 
+/* What is an event decides what it brings along. */
+static const SiteNames event_names = { .open = true };
+
 static bool trigger_check(const SiteLoad *load, Value given)
 {
     static const Field fields[] = {
@@ -50,9 +53,8 @@ static bool trigger_check(const SiteLoad *load, Value given)
     bool ok =
         fields_read_all(load, &(FieldSet){ .what = "a trigger", .fields = fields }, given, values);
     if (!value_is_missing(values[0])) {
-        ok = dynamic_compile_expression(load->arena, load->templates, load->sources, values[0],
-                                        &expression, load->problems) &&
-             ok;
+        SiteLoad inner = site_load_naming(load, &event_names);
+        ok = site_compile_expression(&inner, values[0], &expression) && ok;
     }
     return ok;
 }
@@ -117,8 +119,10 @@ static bool reaction_check(const SiteLoad *load, Value given)
         ok = fields_read_all(load, &(FieldSet){ .what = "'reaction'", .fields = reaction_fields },
                              values[0], reaction) &&
              ok;
-        ok = conditions_parse(load, reaction[1], &when, NULL, NULL) && ok;
-        ok = site_entries_parse(load, ENTRY_JOBS, reaction[0], &jobs) && ok;
+        SiteLoad inner = site_load_naming(load, &event_names);
+        ok = conditions_parse(&inner, reaction[1], &when, NULL, NULL) && ok;
+        ok = site_entries_parse(&inner, ENTRY_JOBS, reaction[0], &jobs) && ok;
+        ok = site_entries_exist(load, &jobs, "jobs") && ok;
     }
     return limiter_check(load, values[1]) && ok;
 }

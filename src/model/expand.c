@@ -38,6 +38,7 @@ typedef struct Walk {
     VEC(const StepSpec *) idle;
     uint32_t depth;
     bool ok;
+    bool unread;
 } Walk;
 
 /* --- Instances of a step -------------------------------------------------------------------- */
@@ -57,8 +58,10 @@ static DynamicOutcome evaluate(Walk *w, Evaluate by, const Dynamic *dynamic, Val
     if (by == NULL || dynamic_uses_steps(dynamic)) {
         return DYNAMIC_UNKNOWN;
     }
-    DynamicOutcome outcome =
-        by(w->expansion->context, dynamic, item, w->arena, out, w->load->problems);
+    Problems found; /* what was told when the template was read is not told again */
+    problems_init(&found, w->load->problems->arena);
+    DynamicOutcome outcome = by(w->expansion->context, dynamic, item, w->arena, out, &found);
+    problems_take_new(w->load->problems, &found);
     w->ok = w->ok && outcome != DYNAMIC_FAILED;
     return outcome;
 }
@@ -276,6 +279,9 @@ static Reached *reach(Walk *w, Str name, Value named_at)
         return reached;
     }
     JobFile *file = site_job_file(w->site, name, named_at);
+    if (file == NULL || file->unread) {
+        w->unread = true;
+    }
     if (file == NULL) {
         return NULL;
     }
@@ -473,7 +479,9 @@ static void finish(Walk *w, Steps *out)
                     .group_count = w->groups.len,
                     .idle = w->idle.items,
                     .idle_count = w->idle.len,
-                    .without_node = w->expansion->subject == NULL };
+                    .without_node = w->expansion->subject == NULL,
+                    .unread = w->unread,
+                    .broken = !w->ok || site_failed(w->site) };
 }
 
 bool site_expand(Site *site, const Expansion *expansion, Steps *out)
@@ -495,5 +503,5 @@ bool site_expand(Site *site, const Expansion *expansion, Steps *out)
     }
     check_complete(&w);
     finish(&w, out);
-    return w.ok && !site_failed(site);
+    return !out->broken;
 }

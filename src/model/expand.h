@@ -27,5 +27,6 @@ enum {
     RUN_STEPS_MAX = 1000000
 };
 
-/* False when problems were found, in what was read on the way too. No step at all is no problem. */
+/* False when problems were found, in what was read on the way too; `*out` then has the steps as far as
+ * they are known, to find more problems by graph_problems(). No step at all is no problem. */
 MUST_CHECK bool site_expand(Site *site, const Expansion *expansion, Steps *out);

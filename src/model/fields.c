@@ -37,6 +37,20 @@ void site_suggest(const SiteLoad *load, Problem *problem, const Suggest *suggest
     }
 }
 
+void site_fix(const SiteLoad *load, Problem *problem, Value place, Str text)
+{
+    document_fix(load->problems->arena, problem, load->sources, place, text);
+}
+
+void site_suggest_for(const SiteLoad *load, Problem *problem, Value place, const Suggest *suggest)
+{
+    Str near;
+    site_suggest(load, problem, suggest);
+    if (suggest_found(suggest, &near)) {
+        site_fix(load, problem, place, near);
+    }
+}
+
 void site_hint_other(const SiteLoad *load, Problem *problem, Value other)
 {
     uint32_t line = site_line(load, other);
@@ -54,6 +68,12 @@ void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Va
         bool braces = str_starts(value_original(load->sources, given), STR("{"));
         problem->hint = braces ? STR("put '[' and ']' around it") : STR("put a '-' before it");
     } else if (site_text(load, given, &text)) {
+        Str written = arena_format(arena, in_list ? "%s: %" STR_FMT : "[{%s: %" STR_FMT "}]", key,
+                                   STR_ARG(text));
+        const Source *source = sources_get(load->sources, given.source);
+        if (source != NULL && text.len == value_original(load->sources, given).len) {
+            problem_fix_at(arena, problem, source, given.start, given.span, written);
+        }
         text = str_slice(text, 0, 100);
         problem->hint = in_list
                             ? arena_format(arena, "write '%s: %" STR_FMT "'", key, STR_ARG(text))
@@ -104,6 +124,30 @@ uint32_t site_line(const SiteLoad *load, Value place)
     return source == NULL ? 0 : source_place(source, place.start).line;
 }
 
+static bool check_names(const SiteLoad *load, const Dynamic *dynamic)
+{
+    NamesCheck check = { .arena = load->arena,
+                         .sources = load->sources,
+                         .problems = load->problems,
+                         .names = load->names,
+                         .open = load->name_uses };
+    return load->names == NULL || names_check(&check, dynamic);
+}
+
+bool site_compile(const SiteLoad *load, Value value, Dynamic *out)
+{
+    bool ok =
+        dynamic_compile(load->arena, load->templates, load->sources, value, out, load->problems);
+    return check_names(load, out) && ok;
+}
+
+bool site_compile_expression(const SiteLoad *load, Value value, Dynamic *out)
+{
+    bool ok = dynamic_compile_expression(load->arena, load->templates, load->sources, value, out,
+                                         load->problems);
+    return check_names(load, out) && ok;
+}
+
 static int find_field(const SiteLoad *load, const Field *fields, Value key)
 {
     Str name;
@@ -119,6 +163,7 @@ static int find_field(const SiteLoad *load, const Field *fields, Value key)
                                       fields[i].alias, fields[i].name);
             if (hint != NULL) {
                 hint->hint = arena_format(load->problems->arena, "write '%s'", fields[i].name);
+                site_fix(load, hint, key, str_from_c(fields[i].name));
             }
             return i;
         }
@@ -136,7 +181,8 @@ static Str known_keys(const SiteLoad *load, const Field *fields)
     return arena_format(load->problems->arena, "it can have %" STR_FMT, STR_ARG(keys));
 }
 
-static void suggest_key(const SiteLoad *load, const FieldSet *set, Str name, Problem *problem)
+static void suggest_key(const SiteLoad *load, const FieldSet *set, Str name, Value key,
+                        Problem *problem)
 {
     Suggest suggest = suggest_make(name);
     for (const Field *field = set->fields; field->name != NULL; field++) {
@@ -145,7 +191,7 @@ static void suggest_key(const SiteLoad *load, const FieldSet *set, Str name, Pro
     if (set->offer != NULL) {
         set->offer(set->context, &suggest);
     }
-    site_suggest(load, problem, &suggest);
+    site_suggest_for(load, problem, key, &suggest);
     if (problem->hint.len == 0 && set->explain == NULL && set->take == NULL) {
         problem->hint = known_keys(load, set->fields);
     }
@@ -166,12 +212,13 @@ static void unknown_key(const SiteLoad *load, const FieldSet *set, Value key)
     }
     if (problem->hint.len == 0) {
         problem->hint = foreign_word(load->modules, FOREIGN_KEY, str_from_c(set->what), name);
+        site_fix(load, problem, key, hint_replacement(problem->hint));
     }
     if (problem->hint.len == 0 && set->names_actions) {
         problem->hint = foreign_word(load->modules, FOREIGN_TASK, STR_EMPTY, name);
     }
     if (problem->hint.len == 0) {
-        suggest_key(load, set, name, problem);
+        suggest_key(load, set, name, key, problem);
     }
 }
 
@@ -216,10 +263,15 @@ static bool read_text(const SiteLoad *load, const Field *field, Value given, Val
         }
         suggest_offer(&suggest, choice);
     }
+    bool several = strchr(field->choices, '|') != NULL;
     Problem *problem =
-        site_problem(load, "E0303", given, "'%s' must be one of %s, not '%" STR_FMT "'",
-                     field->name, field->choices, STR_ARG(str_slice(text, 0, 100)));
-    site_suggest(load, problem, &suggest);
+        site_problem(load, "E0303", given, "'%s' must be %s%s, not '%" STR_FMT "'", field->name,
+                     several ? "one of " : "", field->choices, STR_ARG(str_slice(text, 0, 100)));
+    site_suggest_for(load, problem, given, &suggest);
+    if (!several) {
+        problem->hint = arena_format(load->problems->arena, "write '%s'", field->choices);
+        site_fix(load, problem, given, str_from_c(field->choices));
+    }
     return false;
 }
 

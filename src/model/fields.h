@@ -52,12 +52,21 @@ void fields_clear(const Field *fields, Value *out);
 /* All three. */
 bool fields_read_all(const SiteLoad *load, const FieldSet *set, Value map, Value *out);
 
+/* Compiles a value that may hold templates, or one that is an expression (dynamic.h), and checks the
+ * names in it. */
+bool site_compile(const SiteLoad *load, Value value, Dynamic *out);
+bool site_compile_expression(const SiteLoad *load, Value value, Dynamic *out);
+
 /* Problems of a document that is being read; `place` is the key or value at fault. */
 PRINTF_LIKE(4, 5)
 Problem *site_problem(const SiteLoad *load, const char *code, Value place, const char *format, ...);
 /* A hint, which does not fail anything; NULL when hints are not wanted. */
 PRINTF_LIKE(4, 5)
 Problem *site_hint(const SiteLoad *load, const char *code, Value place, const char *format, ...);
+/* Says that `text` belongs in the place of the scalar that the problem is about, quoted as it is. */
+void site_fix(const SiteLoad *load, Problem *problem, Value place, Str text);
+/* Adds "did you mean 'X'?", and X as the fix where the problem is about the scalar `place`. */
+void site_suggest_for(const SiteLoad *load, Problem *problem, Value place, const Suggest *suggest);
 /* Adds "did you mean 'X'?". */
 void site_suggest(const SiteLoad *load, Problem *problem, const Suggest *suggest);
 

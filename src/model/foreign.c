@@ -263,6 +263,62 @@ static const ForeignRow rows[] = {
     { FOREIGN_PARAMETER, "cmd.*", "executable", "write 'shell'" },
     { FOREIGN_PARAMETER, "cmd.*", "environment", "write 'env'" },
 
+    /* Variables that other tools have. */
+    { FOREIGN_NAME, NULL, "inventory_hostname|ansible_host|grains.id|opts.id|trusted.certname",
+      "write 'eden.node'" },
+    { FOREIGN_NAME, NULL,
+      "ansible_hostname|ansible_nodename|inventory_hostname_short|grains.host|grains.nodename|"
+      "grains.localhost|facts.hostname|facts.networking.hostname",
+      "write 'server.name'" },
+    { FOREIGN_NAME, NULL, "ansible_fqdn|grains.fqdn|facts.fqdn", "write 'server.fqdn'" },
+    { FOREIGN_NAME, NULL, "ansible_distribution|grains.os|facts.operatingsystem",
+      "write 'server.os'" },
+    { FOREIGN_NAME, NULL, "ansible_os_family|grains.os_family|facts.osfamily",
+      "write 'server.os_family'" },
+    { FOREIGN_NAME, NULL,
+      "ansible_distribution_version|ansible_distribution_major_version|grains.osrelease|"
+      "grains.osmajorrelease|facts.operatingsystemrelease",
+      "write 'server.os_version'" },
+    { FOREIGN_NAME, NULL,
+      "ansible_architecture|ansible_machine|grains.cpuarch|grains.osarch|facts.architecture",
+      "write 'server.arch'" },
+    { FOREIGN_NAME, NULL, "ansible_kernel|grains.kernelrelease|facts.kernelrelease",
+      "write 'server.kernel'" },
+    { FOREIGN_NAME, NULL,
+      "ansible_processor_vcpus|ansible_processor_count|ansible_processor_cores|"
+      "ansible_processor_nproc|grains.num_cpus|facts.processorcount",
+      "write 'server.cpus'" },
+    { FOREIGN_NAME, NULL, "ansible_memtotal_mb|grains.mem_total|facts.memorysize_mb",
+      "write 'server.memory.total // 1048576'" },
+    { FOREIGN_NAME, NULL, "ansible_interfaces|grains.ip4_interfaces|grains.ip_interfaces",
+      "write 'server.interfaces'" },
+    { FOREIGN_NAME, NULL,
+      "ansible_default_ipv4*|ansible_default_ipv4.*|ansible_all_ipv4_addresses|grains.ipv4|"
+      "facts.ipaddress",
+      "write 'server.interfaces[server.default_interface].ipv4[0].address'" },
+    { FOREIGN_NAME, NULL, "ansible_pkg_mgr", "write 'server.package_manager'" },
+    { FOREIGN_NAME, NULL, "ansible_service_mgr|grains.init", "write 'server.init_system'" },
+    { FOREIGN_NAME, NULL, "ansible_virtualization_type|grains.virtual|facts.virtual",
+      "write 'server.virtualization'" },
+    { FOREIGN_NAME, NULL, "ansible_machine_id|grains.machine_id", "write 'server.machine_id'" },
+    { FOREIGN_NAME, NULL, "hostvars|ansible_play_hosts|play_hosts", "write 'servervars'" },
+    { FOREIGN_NAME, NULL, "group_names|grains.role|grains.roles", "write 'server.labels'" },
+    { FOREIGN_NAME, NULL, "groups|groups.*",
+      "nodes are found by their labels: \"eden.servers_get_by_label('role=web')\"" },
+    { FOREIGN_NAME, NULL, "ansible_*|ansible_facts|grains|grains.*|facts|facts.*|trusted",
+      "facts are below 'server'; 'eden facts' lists them" },
+    { FOREIGN_NAME, NULL, "pillar|Values", "write 'vars'" },
+    { FOREIGN_NAME, NULL, "salt|salt.*|__salt__|__salt__.*",
+      "'vars' has the variables; a macro in macros/ asks the machine" },
+    { FOREIGN_NAME, NULL, "lookup|query|q",
+      "a macro asks the machine, files of the site are named by 'source' and 'template'" },
+    { FOREIGN_NAME, NULL, "omit",
+      "a parameter without a value counts as absent: write '{{ NAME | default(none) }}'" },
+    { FOREIGN_NAME, NULL, "playbook_dir|role_path|role_name|sls|slspath|tpldir|saltenv",
+      "files of the site are named from files/ and templates/" },
+    { FOREIGN_NAME, NULL, "Release|Release.*|Chart|Chart.*|Capabilities|Capabilities.*",
+      "variables are below 'vars', facts below 'server'" },
+
     { FOREIGN_OPTION, NULL, "check|dry-run|dryrun|noop|test|simulate|what-if",
       "'eden plan' does that" },
     { FOREIGN_OPTION, NULL, "syntax-check", "'eden validate' does that" },
@@ -301,6 +357,15 @@ Str foreign_word(ModuleTable table, ForeignPlace place, Str within, Str word)
         }
     }
     return STR_EMPTY;
+}
+
+Str hint_replacement(Str hint)
+{
+    Str lead = STR("write '");
+    size_t end = str_find(hint, STR("'"), lead.len);
+    return str_starts(hint, lead) && end != STR_NOT_FOUND && end + 1 == hint.len
+               ? str_slice(hint, lead.len, end)
+               : STR_EMPTY;
 }
 
 /* "pkg.installed": of a module and an action. */

@@ -208,6 +208,22 @@ bool graph_build(Arena *arena, const Steps *steps, const Sources *sources, Graph
     return built;
 }
 
+void graph_problems(Arena *arena, const Steps *steps, const Sources *sources, Problems *problems)
+{
+    Problems found;
+    Graph *graph;
+    problems_init(&found, problems->arena);
+    if (steps->unread || graph_build(arena, steps, sources, &graph, &found)) {
+        return;
+    }
+    for (uint32_t i = 0; i < found.count; i++) {
+        /* A parameter may be lent by a step that is broken. */
+        if (!str_eq(found.items[i].code, STR("E0307"))) {
+            problems_take(problems, &found.items[i]);
+        }
+    }
+}
+
 Edges graph_edges(const Graph *graph, uint32_t step)
 {
     uint32_t start = graph->edge_start[step];

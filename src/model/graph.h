@@ -77,6 +77,9 @@ typedef struct Graph {
 
 /* False when there were errors; `*out` is NULL then. `steps` and what hangs on it must outlive the
  * graph; steps themselves are copied. Warnings do not fail it. */
+/* What is wrong between steps of which some are broken themselves: only what holds whatever these
+ * turn out to be. Nothing where a file of jobs could not be read at all. */
+void graph_problems(Arena *arena, const Steps *steps, const Sources *sources, Problems *problems);
 MUST_CHECK bool graph_build(Arena *arena, const Steps *steps, const Sources *sources, Graph **out,
                             Problems *problems);
 

@@ -1,5 +1,6 @@
 /* From references to edges. */
 #include "base/glob.h"
+#include "model/document_place.h"
 #include "model/graph_builder.h"
 
 bool graph_builder_push(GraphBuilder *builder, EdgeVec *edges, Edge edge)
@@ -79,6 +80,9 @@ static bool means_idle_step(const GraphBuilder *builder, uint32_t step, const Re
 static void tell_missing(GraphBuilder *builder, uint32_t step, const Reference *reference,
                          const Value *place)
 {
+    if (builder->graph->steps.broken && reference->kind == REFERENCE_MODULE) {
+        return; /* a step whose action or parameters are wrong may be the one */
+    }
     Problem *problem = problems_add(builder->problems, "E0401", source_of(builder, place),
                                     place->start, place->span, "no %" STR_FMT " in this run",
                                     STR_ARG(reference_text(reference, builder->scratch)));
@@ -113,6 +117,7 @@ static void tell_missing(GraphBuilder *builder, uint32_t step, const Reference *
     }
     problem->hint = arena_format(arena, "did you mean '%" STR_FMT "'%" STR_FMT "?",
                                  STR_ARG(nearest), STR_ARG(where));
+    document_fix(arena, problem, builder->graph->sources, *place, nearest);
 }
 
 static void tell_ambiguous(GraphBuilder *builder, const Reference *reference, const Value *place)

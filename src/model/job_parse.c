@@ -136,6 +136,7 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
         problem->span = 1;
         Str foreign = foreign_document(document);
         problem->hint = foreign.len > 0 ? foreign : STR("put the steps below 'steps:'");
+        out->unread = true;
         return false;
     }
     if (value_get(document, STR("steps")) == NULL && value_get(document, STR("jobs")) == NULL) {
@@ -143,12 +144,15 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
         if (foreign.len > 0) {
             site_problem(load, "E0303", document, "a job must have 'steps' or 'jobs'")->hint =
                 foreign;
+            out->unread = true;
             return false;
         }
     }
     bool ok = fields_read_all(load, &set, document, given);
     RunOptions *base = ARENA_NEW(load->arena, RunOptions);
-    ok = run_options_parse(load, given[JOB_RUN_OPTIONS], base) && ok;
+    static const SiteNames names = { .steps = true, .item = true };
+    SiteLoad inner = site_load_naming(load, &names);
+    ok = run_options_parse(&inner, given[JOB_RUN_OPTIONS], base) && ok;
     Includes includes = { 0 };
     if (!value_is_missing(given[JOB_INCLUDE])) {
         ok = includes_parse(load, given[JOB_INCLUDE], 0, &includes) && ok;
@@ -164,6 +168,7 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
     if (!value_is_missing(given[JOB_STEPS])) {
         ok = steps_parse(load, given[JOB_STEPS], base, &includes, &out->job) && ok;
     }
+    out->unread = !ok && value_is_missing(given[JOB_STEPS]) && value_is_missing(given[JOB_JOBS]);
     out->job.includes = includes.items;
     out->job.include_count = includes.len;
     return ok;

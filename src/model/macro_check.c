@@ -77,15 +77,16 @@ static bool check_macro(const SiteLoad *load, const MapEntry *entry)
         return false;
     }
     Dynamic compiled;
-    return has_expression
-               ? dynamic_compile_expression(load->arena, load->templates, load->sources,
-                                            given[MACRO_EXPRESSION], &compiled, load->problems)
-               : check_action(load, has_short ? b.short_action : given[MACRO_ACTION],
-                              has_short ? b.short_parameters : given[MACRO_PARAMETERS]);
+    return has_expression ? site_compile_expression(load, given[MACRO_EXPRESSION], &compiled)
+                          : check_action(load, has_short ? b.short_action : given[MACRO_ACTION],
+                                         has_short ? b.short_parameters : given[MACRO_PARAMETERS]);
 }
 
-bool macros_check(const SiteLoad *load, Value document)
+bool macros_check(const SiteLoad *outer, Value document)
 {
+    static const SiteNames names = { .open = true, .here = "macros" };
+    SiteLoad inner = site_load_naming(outer, &names);
+    const SiteLoad *load = &inner;
     if (document.kind == VALUE_NULL) {
         return true;
     }

@@ -5,6 +5,14 @@
 #include "base/vec.h"
 #include "model/document.h"
 
+/* The same reader where templates see other names. */
+static inline SiteLoad site_load_naming(const SiteLoad *load, const SiteNames *names)
+{
+    SiteLoad inner = *load;
+    inner.names = names;
+    return inner;
+}
+
 /* `{when, success, continue}` of a step; `when` alone for a job (the others NULL). */
 bool conditions_parse(const SiteLoad *load, Value given, Condition *when, Condition *success,
                       Condition *proceed);
@@ -57,12 +65,15 @@ typedef enum EntryKind {
     ENTRY_TRIGGERS,
 } EntryKind;
 bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value given, SiteEntries *out);
+/* Whether each entry has its file below `folder`; true where the reader cannot tell. */
+bool site_entries_exist(const SiteLoad *load, const SiteEntries *entries, const char *folder);
 
 /* A file below jobs/: steps, or jobs. */
 typedef struct JobFile {
     Job job;
     bool is_group;       /* it holds jobs */
     SiteEntries entries; /* of a group */
+    bool unread;         /* it is no job at all, or holds neither steps nor jobs that can be read */
 } JobFile;
 bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, JobFile *out);
 

@@ -169,7 +169,7 @@ static void unknown_module(const SiteLoad *load, const MapEntry *entry, Str name
                                      "name the module, not the action: '%s: %" STR_FMT "'",
                                      module->name, STR_ARG(str_slice(id, 0, 100)));
     } else {
-        site_suggest(load, problem, &suggest);
+        site_suggest_for(load, problem, entry->key, &suggest);
     }
 }
 
@@ -196,9 +196,11 @@ static bool reference_parse(const SiteLoad *load, const MapEntry *entry, Requisi
     out->place = entry->value;
     if (!site_text(load, entry->value, &out->pattern) || out->pattern.len == 0) {
         bool absent = entry->value.kind == VALUE_NULL;
+        bool empty = value_is_string(entry->value);
         site_problem(load, "E0312", absent ? entry->key : entry->value,
-                     "a reference names one step, id or job as text, not %s",
-                     site_kind_words(entry->value));
+                     "a reference names one step, id or job, not %s",
+                     empty ? "an empty text" : site_kind_words(entry->value))
+            ->hint = STR("write the name of the step that this one needs, or leave the entry out");
         return false;
     }
     if (site_has_template(out->pattern)) {

@@ -149,10 +149,23 @@ static const Selector *parse_label(Parser *p, size_t start, Str term, size_t equ
     return not ;
 }
 
-static void complain_of(Parser *p, size_t start, const SelectorMistake *mistake)
+static void complain_of(Parser *p, size_t start, Str term, const SelectorMistake *mistake)
 {
-    complain(p, start + mistake->at, mistake->length, "%" STR_FMT, STR_ARG(mistake->message))
-        ->hint = mistake->hint;
+    Problem *problem =
+        complain(p, start + mistake->at, mistake->length, "%" STR_FMT, STR_ARG(mistake->message));
+    problem->hint = mistake->hint;
+    const Source *source = sources_get(p->sources, p->place.source);
+    uint32_t from = document_offset(p->sources, p->place, start);
+    uint32_t to = document_offset(p->sources, p->place, start + term.len);
+    if (mistake->term.len > 0 && source != NULL && to - from == term.len) {
+        /* A star alone begins an alias in YAML. */
+        bool bare = value_original(p->sources, p->place).len == p->text.len;
+        Str text =
+            bare ? arena_format(p->arena, "'%" STR_FMT "'", STR_ARG(mistake->term)) : mistake->term;
+        if (!bare || term.len == p->text.len) {
+            problem_fix_at(p->problems->arena, problem, source, from, to - from, text);
+        }
+    }
 }
 
 static const Selector *parse_term(Parser *p)
@@ -169,7 +182,7 @@ static const Selector *parse_term(Parser *p)
     }
     SelectorMistake mistake;
     if (selector_mistake_find(p->arena, term, p->templates != NULL, &mistake)) {
-        complain_of(p, start, &mistake);
+        complain_of(p, start, term, &mistake);
         return NULL;
     }
     size_t equals = str_find(term, STR("="), 0);
@@ -198,7 +211,7 @@ static void complain_of_rest(Parser *p)
         return;
     }
     selector_mistake_between(p->arena, str_from_offset(p->text, p->at), &mistake);
-    complain_of(p, p->at, &mistake);
+    complain_of(p, p->at, STR_EMPTY, &mistake);
 }
 
 static const Selector *parse_group(Parser *p)

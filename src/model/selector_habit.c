@@ -27,7 +27,17 @@ bool selector_is_plain(Str text)
 
 static bool told(SelectorMistake *out, size_t at, size_t length, Str message, Str hint)
 {
-    *out = (SelectorMistake){ at, length, message, hint };
+    *out = (SelectorMistake){ at, length, message, hint, STR_EMPTY };
+    return true;
+}
+
+/* The same where `term` is what to write. */
+static bool told_term(const Term *of, SelectorMistake *out, size_t at, size_t length, Str message,
+                      Str term)
+{
+    *out =
+        (SelectorMistake){ at, length, message,
+                           arena_format(of->arena, "write '%" STR_FMT "'", STR_ARG(term)), term };
     return true;
 }
 
@@ -97,6 +107,30 @@ static Str write_without_quotes(const Term *term)
                : STR_EMPTY;
 }
 
+/* Whether an expression may begin with the word: a literal, or a name that is known where nodes are
+ * selected. `role == web` compares two names that can never be there. */
+static bool begins_expression(Str word)
+{
+    static const Str names[] = { STR("server"),    STR("Server"), STR("eden"),       STR("vars"),
+                                 STR("variables"), STR("macros"), STR("servervars"), STR("event"),
+                                 STR("events"),    STR("not"),    STR("true"),       STR("false"),
+                                 STR("none"),      STR("True"),   STR("False") };
+    if (word.len == 0 || !(ascii_is_alpha(word.data[0]) || word.data[0] == '_')) {
+        return true;
+    }
+    size_t end = 0;
+    while (end < word.len && ascii_is_name(word.data[end])) {
+        end++;
+    }
+    Str root = str_slice(word, 0, end);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (str_eq(root, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- One habit each: whether the term has it ------------------------------------------------- */
 
 static bool has_fact(const Term *term, SelectorMistake *out)
@@ -163,10 +197,13 @@ static bool has_quoted_value(const Term *term, SelectorMistake *out)
                 STR("names and values of labels have no quotes"), hint);
 }
 
+/* role == web, and role != 'web' for role!=web. */
 static bool has_double_equals(const Term *term, SelectorMistake *out)
 {
-    size_t at = str_find(term->text, STR("=="), 0);
-    if (term->expressions || at == STR_NOT_FOUND) {
+    size_t equal = str_find(term->text, STR("=="), 0), differ = str_find(term->text, STR("!="), 0);
+    size_t at = equal < differ ? equal : differ;
+    bool negated = at == differ;
+    if (at == STR_NOT_FOUND || (term->expressions && begins_expression(term->text))) {
         return false;
     }
     Str label = str_trim(str_slice(term->text, 0, at));
@@ -175,10 +212,12 @@ static bool has_double_equals(const Term *term, SelectorMistake *out)
         value.len > 1 && find_quote(value) == 0 && value.data[value.len - 1] == value.data[0];
     value = quoted ? str_slice(value, 1, value.len - 1) : value;
     return label.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
-           !str_starts(label, STR("server.")) &&
-           told(out, at, 2, STR("a label and its value have one '=' between them"),
-                arena_format(term->arena, "write '%" STR_FMT "=%" STR_FMT "'", STR_ARG(label),
-                             STR_ARG(value)));
+           !str_starts(label, STR("server.")) && (!negated || quoted) &&
+           told_term(term, out, at, 2,
+                     negated ? STR("a label, '!=' and its value stand together, without quotes")
+                             : STR("a label and its value have one '=' between them"),
+                     arena_format(term->arena, "%" STR_FMT "%s%" STR_FMT, STR_ARG(label),
+                                  negated ? "!=" : "=", STR_ARG(value)));
 }
 
 static bool has_tilde(const Term *term, SelectorMistake *out)
@@ -190,25 +229,25 @@ static bool has_tilde(const Term *term, SelectorMistake *out)
                 STR("write a pattern with '*', '?' or '[abc]', as 'role=web*'"));
 }
 
-/* "(role=a or role=b)" for "a, b)", which followed "role in (". */
+/* "(role=a or role=b)" for "a, b)", which followed "role in ("; empty where that cannot be said. */
 static Str write_out(const Term *term, Str label, Str items, bool negated)
 {
     Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
     Str rest = str_slice(items, 0, str_find(items, STR(")"), 0)), item;
     uint32_t count = 0;
-    buf_put_c(&text, negated ? "write '!(" : "write '(");
+    buf_put_c(&text, negated ? "!(" : "(");
     while (str_split_next(&rest, ',', &item)) {
         item = str_trim(item);
         bool quoted = item.len > 1 && (item.data[0] == '\'' || item.data[0] == '"');
         item = quoted ? str_slice(item, 1, item.len - 1) : item;
         if (item.len == 0 || !selector_is_plain(item) || count++ >= IN_ITEMS_MAX) {
-            return negated ? STR("write '!(role=a or role=b)'") : STR("write '(role=a or role=b)'");
+            return STR_EMPTY;
         }
         buf_put_format(&text, "%s%" STR_FMT "=%" STR_FMT, count > 1 ? " or " : "", STR_ARG(label),
                        STR_ARG(item));
     }
-    buf_put_c(&text, ")'");
-    return count > 0 ? buf_str(&text) : STR("write '(role=a or role=b)'");
+    buf_put_c(&text, ")");
+    return count > 0 ? buf_str(&text) : STR_EMPTY;
 }
 
 static bool has_in(const Term *term, SelectorMistake *out)
@@ -218,15 +257,18 @@ static bool has_in(const Term *term, SelectorMistake *out)
     Str word = word_from(term->text, at);
     word = str_slice(word, 0, str_find(word, STR("("), 0));
     bool negated = str_eq_ignore_case(word, STR("notin"));
-    if (term->expressions || !selector_is_plain(label) ||
+    if ((term->expressions && begins_expression(label)) || !selector_is_plain(label) ||
         !(negated || str_eq_ignore_case(word, STR("in")))) {
         return false;
     }
     size_t open = str_find(term->text, STR("("), at);
     Str items = open == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(term->text, open + 1);
-    return told(out, at, word.len,
-                arena_format(term->arena, "a selector has no '%" STR_FMT "'", STR_ARG(word)),
-                write_out(term, label, items, negated));
+    Str message = arena_format(term->arena, "a selector has no '%" STR_FMT "'", STR_ARG(word));
+    Str written = write_out(term, label, items, negated);
+    return written.len > 0 ? told_term(term, out, at, word.len, message, written)
+                           : told(out, at, word.len, message,
+                                  negated ? STR("write '!(role=a or role=b)'")
+                                          : STR("write '(role=a or role=b)'"));
 }
 
 /* role = web, role= web, role =web */
@@ -244,9 +286,34 @@ static bool has_spaced_equals(const Term *term, SelectorMistake *out)
         ascii_is_space(left.data[left.len - 1]) || (right.len > 0 && ascii_is_space(right.data[0]));
     return is_spaced && !(negated && term->expressions) && label.len > 0 && value.len > 0 &&
            selector_is_plain(label) && selector_is_plain(value) &&
-           told(out, at - negated, 1 + (size_t)negated, STR("no space stands around the '='"),
-                arena_format(term->arena, "write '%" STR_FMT "%s=%" STR_FMT "'", STR_ARG(label),
-                             negated ? "!" : "", STR_ARG(value)));
+           told_term(term, out, at - negated, 1 + (size_t)negated,
+                     STR("no space stands around the '='"),
+                     arena_format(term->arena, "%" STR_FMT "%s=%" STR_FMT, STR_ARG(label),
+                                  negated ? "!" : "", STR_ARG(value)));
+}
+
+/* role:web */
+static bool has_colon(const Term *term, SelectorMistake *out)
+{
+    size_t at = str_find(term->text, STR(":"), 0);
+    Str label = str_slice(term->text, 0, at);
+    Str value = at == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(term->text, at + 1);
+    return label.len > 0 && value.len > 0 && selector_is_plain(term->text) &&
+           str_find(value, STR(":"), 0) == STR_NOT_FOUND && ascii_is_name(value.data[0]) &&
+           told_term(
+               term, out, at, 1, STR("a label and its value have a '=' between them"),
+               arena_format(term->arena, "%" STR_FMT "=%" STR_FMT, STR_ARG(label), STR_ARG(value)));
+}
+
+static bool is_all(const Term *term, SelectorMistake *out)
+{
+    if (!str_eq(term->text, STR("all"))) {
+        return false;
+    }
+    (void)told_term(term, out, 0, term->text.len, STR("'all' would be the name of a node"),
+                    STR("*"));
+    out->hint = STR("write '*' for every node");
+    return true;
 }
 
 static bool has_comma(const Term *term, SelectorMistake *out)
@@ -299,9 +366,9 @@ static bool has_no_join(const Term *term, SelectorMistake *out)
 bool selector_mistake_find(Arena *arena, Str text, bool expressions, SelectorMistake *out)
 {
     static bool (*const habits[])(const Term *term, SelectorMistake *out) = {
-        has_fact,         has_open_quote,    has_ampersand,     has_bars,
-        has_open_bracket, has_quoted_value,  has_double_equals, has_tilde,
-        has_in,           has_spaced_equals, has_comma,         has_no_join,
+        has_fact,         has_open_quote,    has_ampersand, has_bars, has_open_bracket,
+        has_quoted_value, has_double_equals, has_tilde,     has_in,   has_spaced_equals,
+        has_comma,        has_no_join,       has_colon,     is_all,
     };
     const Term term = { arena, text, expressions };
     for (size_t i = 0; i < COUNT_OF(habits); i++) {

@@ -10,6 +10,7 @@ typedef struct SelectorMistake {
     size_t length;
     Str message;
     Str hint; /* may be empty */
+    Str term; /* what to write in place of the term; empty: the hint is advice only */
 } SelectorMistake;
 
 /* `term` is what stands between 'and', 'or' and parentheses. Without `expressions` only names and

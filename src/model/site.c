@@ -10,6 +10,7 @@ struct Site {
     StrMap files;    /* name -> JobFile, NULL when it could not be read */
     const Str *only; /* the one job of a site that is one file; NULL: a folder */
     bool failed;     /* something in it is wrong, whoever asked for it */
+    NameUses uses;
 };
 
 const SiteLoad *site_loaded_with(const Site *site)
@@ -41,6 +42,7 @@ static Site *site_new(const SiteLoad *load)
 {
     Site *site = ARENA_NEW(load->arena, Site);
     site->load = *load;
+    site->load.name_uses = &site->uses;
     str_map_init(&site->files, load->arena);
     return site;
 }
@@ -83,8 +85,9 @@ static bool base_load(Site *site, EntryKind kind, const char *path, const char *
 {
     Value document;
     bool missing;
-    if (!document_read(&site->load, str_from_c(path), DOCUMENT_KNOWN, value_missing(), &missing,
-                       &document)) {
+    bool ok = document_read(&site->load, str_from_c(path), DOCUMENT_KNOWN, value_missing(),
+                            &missing, &document);
+    if (value_is_missing(document)) {
         return false;
     }
     if (missing && kind == ENTRY_JOBS) {
@@ -94,23 +97,42 @@ static bool base_load(Site *site, EntryKind kind, const char *path, const char *
     Field fields[] = { { key, FIELD_ANY }, { 0 } };
     Value given[1];
     FieldSet set = { .what = "a base file", .fields = fields };
-    return fields_read_all(&site->load, &set, document, given) &&
-           site_entries_parse(&site->load, kind, given[0], out);
+    ok = fields_read_all(&site->load, &set, document, given) && ok;
+    return site_entries_parse(&site->load, kind, given[0], out) && ok;
 }
 
-bool site_load(const SiteLoad *load, Site **out)
+/* config.yaml and the base files, or the one of them at `only`. */
+static bool bases_load(Site *site, const Str *only)
 {
-    Site *site = *out = site_new(load);
+    const struct {
+        const char *path, *key;
+        EntryKind kind;
+        SiteEntries *out;
+    } bases[] = {
+        { "variables/base.yaml", "files", ENTRY_VARIABLES, &site->variables },
+        { "macros/base.yaml", "macros", ENTRY_MACROS, &site->macros },
+        { "jobs/base.yaml", "jobs", ENTRY_JOBS, &site->jobs },
+    };
+    bool ok = true, missing;
     Value config;
-    bool missing;
-    bool ok = document_read(load, STR("config.yaml"), DOCUMENT_KNOWN, value_missing(), &missing,
-                            &config) &&
-              config_check(load, config, &site->triggers);
-    ok = base_load(site, ENTRY_VARIABLES, "variables/base.yaml", "files", &site->variables) && ok;
-    ok = base_load(site, ENTRY_MACROS, "macros/base.yaml", "macros", &site->macros) && ok;
-    ok = base_load(site, ENTRY_JOBS, "jobs/base.yaml", "jobs", &site->jobs) && ok;
-    site->failed = !ok;
+    if (only == NULL || str_eq(*only, STR("config.yaml"))) {
+        ok = document_read(&site->load, STR("config.yaml"), DOCUMENT_KNOWN, value_missing(),
+                           &missing, &config);
+        ok = !value_is_missing(config) && config_check(&site->load, config, &site->triggers) && ok;
+    }
+    for (size_t i = 0; i < COUNT_OF(bases); i++) {
+        if (only == NULL || str_eq_c(*only, bases[i].path)) {
+            ok = base_load(site, bases[i].kind, bases[i].path, bases[i].key, bases[i].out) && ok;
+        }
+    }
+    site->failed = site->failed || !ok;
     return ok;
+}
+
+bool site_load(const SiteLoad *given, Site **out)
+{
+    Site *site = *out = site_new(given);
+    return bases_load(site, NULL);
 }
 
 static Str name_of_file(Str path)
@@ -121,16 +143,18 @@ static Str name_of_file(Str path)
     return dot == STR_NOT_FOUND || dot == 0 ? name : str_slice(name, 0, dot);
 }
 
-bool site_load_file(const SiteLoad *load, Str path, Site **out)
+bool site_load_file(const SiteLoad *given, Str path, Site **out)
 {
-    Site *site = *out = site_new(load);
+    Site *site = *out = site_new(given);
+    const SiteLoad *load = &site->load;
     Str *name = ARENA_NEW(load->arena, Str);
     *name = name_of_file(path);
     site->only = name;
     Value document;
     JobFile *file = ARENA_NEW(load->arena, JobFile);
-    site->failed = !document_read(load, path, DOCUMENT_KNOWN, value_missing(), NULL, &document) ||
-                   !job_file_parse(load, *name, path, document, file);
+    site->failed = !document_read(load, path, DOCUMENT_KNOWN, value_missing(), NULL, &document);
+    site->failed = value_is_missing(document) ||
+                   !job_file_parse(load, *name, path, document, file) || site->failed;
     str_map_put(&site->files, *name, file);
     return !site->failed;
 }
@@ -149,9 +173,9 @@ JobFile *site_job_file(Site *site, Str name, Value named_at)
     Str path = arena_format(load->arena, "jobs/%" STR_FMT ".yaml", STR_ARG(name));
     Value document;
     JobFile *file = NULL;
-    if (!document_read(load, path, DOCUMENT_KNOWN, named_at, NULL, &document)) {
-        site->failed = true;
-    } else {
+    bool ok = document_read(load, path, DOCUMENT_KNOWN, named_at, NULL, &document);
+    site->failed = site->failed || !ok;
+    if (!value_is_missing(document)) {
         file = ARENA_NEW(load->arena, JobFile);
         site->failed = !job_file_parse(load, name, path, document, file) || site->failed;
     }
@@ -171,14 +195,15 @@ bool site_read(Site *site, Str path, Value named_at, Value *out)
 /* Compiles what templates there are; their values are nobody's business here. */
 static bool check_variables(const SiteLoad *load, Value document)
 {
+    static const SiteNames names = { .here = "variables" };
+    SiteLoad inner = site_load_naming(load, &names);
     if (document.kind != VALUE_MAP && document.kind != VALUE_NULL) {
         site_problem(load, "E0303", document, "variables must be a map of names, not %s",
                      site_kind_words(document));
         return false;
     }
     Dynamic compiled;
-    return dynamic_compile(load->arena, load->templates, load->sources, document, &compiled,
-                           load->problems);
+    return site_compile(&inner, document, &compiled);
 }
 
 static const struct Folder {
@@ -192,6 +217,14 @@ static const struct Folder {
     { "reactions", DOCUMENT_KNOWN, reactions_check },
 };
 
+static void check_in_folder(Site *site, const struct Folder *folder, Str path)
+{
+    Value document;
+    bool ok = document_read(&site->load, path, folder->kind, value_missing(), NULL, &document);
+    ok = !value_is_missing(document) && folder->check(&site->load, document) && ok;
+    site->failed = site->failed || !ok;
+}
+
 static void check_folder(Site *site, const struct Folder *folder)
 {
     const SiteLoad *load = &site->load;
@@ -200,37 +233,65 @@ static void check_folder(Site *site, const struct Folder *folder)
     load->reader.list(load->reader.context, name, load->arena, paths);
     for (uint32_t i = 0; i < paths->len; i++) {
         Str path = value_str(paths->items[i]);
-        Value document;
-        if (!str_ends(path, STR(".yaml")) || str_eq(name_below(path, name), STR("base"))) {
-            continue;
+        if (str_ends(path, STR(".yaml")) && !str_eq(name_below(path, name), STR("base"))) {
+            check_in_folder(site, folder, path);
         }
-        site->failed = !document_read(load, path, folder->kind, value_missing(), NULL, &document) ||
-                       !folder->check(load, document) || site->failed;
     }
 }
 
-/* A name in a base file must have its file. */
-static void check_named(Site *site, const SiteEntries *entries, const char *folder)
+/* The names that steps pass to templates by `context`. False when some of them are not known yet. */
+static bool collect_contexts(Site *site, StrMap *out)
 {
-    const SiteLoad *load = &site->load;
-    for (uint32_t i = 0; load->reader.exists != NULL && i < entries->count; i++) {
-        const SiteEntry *entry = &entries->items[i];
-        Str path = arena_format(load->arena, "%s/%" STR_FMT ".yaml", folder, STR_ARG(entry->name));
-        if (entry->path_count == 0 && !load->reader.exists(load->reader.context, path)) {
-            document_missing(load, path, entry->place);
-            site->failed = true;
+    uint32_t at = 0;
+    bool known = true;
+    for (StrMapEntry *entry; (entry = str_map_next(&site->files, &at)) != NULL;) {
+        const JobFile *file = entry->value;
+        for (uint32_t i = 0; file != NULL && i < file->job.step_count; i++) {
+            const StepSpec *spec = &file->job.steps[i];
+            int param =
+                spec->action == NULL ? -1 : action_param_index(spec->action, STR("context"));
+            if (param < 0 || (spec->params_set >> param & 1) == 0) {
+                continue;
+            }
+            Value context = spec->params[param]->value;
+            known = known && context.kind == VALUE_MAP;
+            for (uint32_t k = 0; context.kind == VALUE_MAP && k < context.map->len; k++) {
+                Value key = context.map->entries[k].key;
+                str_map_put(out, value_is_string(key) ? value_str(key) : STR_EMPTY, NULL);
+            }
         }
     }
+    return known;
+}
+
+/* Names in a template that can only be those of another tool. */
+static bool check_template_names(Site *site, Str name, const StrMap *given)
+{
+    static const SiteNames names = { .steps = true, .step = true, .item = true };
+    const SiteLoad *load = &site->load;
+    const Template *template;
+    Fault fault;
+    NamesCheck check = { .arena = load->arena,
+                         .sources = load->sources,
+                         .problems = load->problems,
+                         .names = &names,
+                         .root = load->reader.root };
+    return !templates_get(load->templates, name, &template, &fault) ||
+           names_check_file(&check, template, given);
 }
 
 static void check_templates(Site *site)
 {
     const SiteLoad *load = &site->load;
     List *paths = list_new(load->arena, 16);
+    StrMap given;
+    str_map_init(&given, load->arena);
+    bool known = collect_contexts(site, &given);
     load->reader.list(load->reader.context, STR("templates"), load->arena, paths);
     for (uint32_t i = 0; i < paths->len; i++) {
         Str name = str_from_offset(value_str(paths->items[i]), strlen("templates/"));
         site->failed = !document_check_template(load, name) || site->failed;
+        site->failed = (known && !check_template_names(site, name, &given)) || site->failed;
     }
 }
 
@@ -262,6 +323,15 @@ static void check_references(Site *site)
     }
 }
 
+/* Whether each name of the base files has its file. */
+static void check_entries(Site *site)
+{
+    bool ok = site_entries_exist(&site->load, &site->variables, "variables");
+    ok = site_entries_exist(&site->load, &site->macros, "macros") && ok;
+    ok = site_entries_exist(&site->load, &site->triggers, "events") && ok;
+    site->failed = site->failed || !ok;
+}
+
 bool site_check_all(Site *site)
 {
     for (uint32_t i = 0; i < site->jobs.count; i++) {
@@ -275,8 +345,99 @@ bool site_check_all(Site *site)
         check_templates(site);
     }
     check_references(site);
-    check_named(site, &site->variables, "variables");
-    check_named(site, &site->macros, "macros");
-    check_named(site, &site->triggers, "events");
-    return !site->failed;
+    check_entries(site);
+    return site_check_names(site) && !site->failed;
+}
+
+/* --- Names ----------------------------------------------------------------------------------- */
+
+/* The keys of all documents below a folder, whoever gets them. False when one cannot be read: it is
+ * told elsewhere, and nothing can be said about what it would have. */
+static bool collect_keys(const SiteLoad *load, const char *folder, StrMap *out)
+{
+    Sources sources;
+    Problems ignored;
+    sources_init(&sources, load->arena);
+    problems_init(&ignored, load->arena);
+    SiteLoad quiet = *load;
+    quiet.sources = &sources;
+    quiet.problems = &ignored;
+    quiet.lint = false;
+    Str name = str_from_c(folder);
+    List *paths = list_new(load->arena, 16);
+    load->reader.list(load->reader.context, name, load->arena, paths);
+    bool ok = true;
+    for (uint32_t i = 0; i < paths->len; i++) {
+        Str path = value_str(paths->items[i]);
+        Value document;
+        if (!str_ends(path, STR(".yaml")) || str_eq(name_below(path, name), STR("base"))) {
+            continue;
+        }
+        ok = document_read(&quiet, path, DOCUMENT_FREE, value_missing(), NULL, &document) && ok;
+        for (uint32_t k = 0; document.kind == VALUE_MAP && k < document.map->len; k++) {
+            Value key = document.map->entries[k].key;
+            if (value_is_string(key)) {
+                str_map_put(out, value_str(key), NULL);
+            }
+        }
+    }
+    return ok;
+}
+
+bool site_check_document(const SiteLoad *load, Str path, Site **out)
+{
+    Site *site = *out = site_new(load);
+    size_t slash = str_find(path, STR("/"), 0);
+    Str folder = str_slice(path, 0, slash);
+    bool base = slash != STR_NOT_FOUND && str_eq(str_from_offset(path, slash), STR("/base.yaml"));
+    if (slash == STR_NOT_FOUND || base) {
+        (void)bases_load(site, &path);
+        check_entries(site);
+        site->failed = !site_entries_exist(&site->load, &site->jobs, "jobs") || site->failed;
+    } else if (str_eq(folder, STR("jobs"))) {
+        Str *name = ARENA_NEW(load->arena, Str);
+        *name = name_below(path, folder);
+        site->only = name;
+        (void)site_job_file(site, *name, value_missing());
+        check_references(site);
+    } else if (str_eq(folder, STR("templates"))) {
+        site->failed = !document_check_template(&site->load, str_from_offset(path, slash + 1));
+    }
+    for (size_t i = 0; !base && i < COUNT_OF(folders); i++) {
+        if (str_eq_c(folder, folders[i].name)) {
+            check_in_folder(site, &folders[i], path);
+        }
+    }
+    return site_check_names(site) && !site->failed;
+}
+
+bool site_check_names(Site *site)
+{
+    const SiteLoad *load = &site->load;
+    StrMap macros, variables;
+    str_map_init(&macros, load->arena);
+    str_map_init(&variables, load->arena);
+    bool read = false, macros_known = false, ok = true;
+    for (uint32_t i = 0; i < site->uses.len; i++) {
+        const NameUse *use = &site->uses.items[i];
+        if (use->macro && names_is_builtin_macro(load->modules, use->name)) {
+            continue;
+        }
+        if (!read && load->reader.list != NULL) {
+            macros_known = collect_keys(load, "macros", &macros);
+            (void)collect_keys(load, "variables", &variables);
+        }
+        read = true;
+        if (use->macro && (!macros_known || str_map_has(&macros, use->name))) {
+            continue;
+        }
+        NamesCheck check = { .arena = load->arena,
+                             .sources = load->sources,
+                             .problems = load->problems };
+        names_tell(&check, use, load->modules, &macros, &variables);
+        ok = false;
+    }
+    site->uses.len = 0;
+    site->failed = site->failed || !ok;
+    return ok;
 }

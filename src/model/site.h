@@ -9,6 +9,7 @@
  * false at the end. */
 #pragma once
 
+#include "model/names.h"
 #include "model/selector.h"
 #include "model/step.h"
 
@@ -31,7 +32,9 @@ typedef struct SiteLoad {
     Templates *templates; /* made with dynamic_template_settings() */
     ModuleTable modules;
     SiteReader reader;
-    bool lint; /* hints as well */
+    bool lint;              /* hints as well */
+    const SiteNames *names; /* what templates can use where the reader is now; NULL: not checked */
+    NameUses *name_uses;    /* set by the site itself */
     Problems *problems;
 } SiteLoad;
 
@@ -63,6 +66,13 @@ MUST_CHECK bool site_load_file(const SiteLoad *load, Str path, Site **out);
 /* Reads also every job, variables and macros file that is there, reached or not: for
  * `eden validate`. */
 MUST_CHECK bool site_check_all(Site *site);
+
+/* Reads and checks the one document at `path`, as what it is by its place: "jobs/base.yaml",
+ * "reactions/web.yaml", "templates/motd.j2". */
+MUST_CHECK bool site_check_document(const SiteLoad *load, Str path, Site **out);
+/* Tells of macros and names that the documents read so far use and that exist nowhere in the site. A
+ * macro that exists for other nodes only is left to the run. */
+MUST_CHECK bool site_check_names(Site *site);
 
 const SiteLoad *site_loaded_with(const Site *site);
 /* In the order of their base files: variables/base.yaml, macros/base.yaml, jobs/base.yaml. */

@@ -38,6 +38,8 @@ static const struct {
 
 static bool paths_parse(const SiteLoad *load, const List *given, SiteEntry *out)
 {
+    static const SiteNames names = { .here = "paths of variables" };
+    SiteLoad inner = site_load_naming(load, &names);
     out->paths = ARENA_ARRAY(load->arena, Dynamic, given->len + 1);
     bool ok = true;
     for (uint32_t i = 0; i < given->len; i++) {
@@ -47,9 +49,7 @@ static bool paths_parse(const SiteLoad *load, const List *given, SiteEntry *out)
             ok = false;
             continue;
         }
-        ok = dynamic_compile(load->arena, load->templates, load->sources, given->items[i],
-                             &out->paths[out->path_count++], load->problems) &&
-             ok;
+        ok = site_compile(&inner, given->items[i], &out->paths[out->path_count++]) && ok;
     }
     return ok;
 }
@@ -78,7 +78,9 @@ static bool entry_parse(const SiteLoad *load, EntryKind kind, Value given, const
         return false;
     }
     if (kind == ENTRY_JOBS && !value_is_missing(values[ENTRY_FIRST])) {
-        ok = conditions_parse(load, values[ENTRY_FIRST], &entry.when, NULL, NULL) && ok;
+        static const SiteNames names = { .steps = true };
+        SiteLoad inner = site_load_naming(load, load->names == NULL ? &names : load->names);
+        ok = conditions_parse(&inner, values[ENTRY_FIRST], &entry.when, NULL, NULL) && ok;
     }
     if (kind == ENTRY_VARIABLES && !value_is_missing(values[ENTRY_FIRST])) {
         ok = paths_parse(load, values[ENTRY_FIRST].list, &entry) && ok;
@@ -134,5 +136,19 @@ bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value given, SiteE
         ok = false;
     }
     *out = (SiteEntries){ entries.items, entries.len };
+    return ok;
+}
+
+bool site_entries_exist(const SiteLoad *load, const SiteEntries *entries, const char *folder)
+{
+    bool ok = true;
+    for (uint32_t i = 0; load->reader.exists != NULL && i < entries->count; i++) {
+        const SiteEntry *entry = &entries->items[i];
+        Str path = arena_format(load->arena, "%s/%" STR_FMT ".yaml", folder, STR_ARG(entry->name));
+        if (entry->path_count == 0 && !load->reader.exists(load->reader.context, path)) {
+            document_missing(load, path, entry->place);
+            ok = false;
+        }
+    }
     return ok;
 }

@@ -169,4 +169,6 @@ typedef struct Steps {
     uint32_t idle_count;
     bool
         without_node; /* templates in ids stayed as they are: such a step may be anybody's target */
+    bool unread;      /* a file of jobs could not be read, so that there may be more */
+    bool broken; /* of something that is wrong: there for finding more of it, never to be run */
 } Steps;

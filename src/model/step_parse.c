@@ -345,9 +345,9 @@ static bool read_for_each(const SiteLoad *load, Value given, StepSpec *out)
         return true;
     }
     out->has_for_each = true;
-    if (!dynamic_compile(load->arena, load->templates, load->sources, given, &out->for_each,
-                         load->problems) ||
-        !check_for_each(load, &out->for_each)) {
+    static const SiteNames names = { .steps = true };
+    SiteLoad inner = site_load_naming(load, &names);
+    if (!site_compile(&inner, given, &out->for_each) || !check_for_each(load, &out->for_each)) {
         out->for_each = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value_missing() };
         return false;
     }
@@ -400,8 +400,31 @@ static void hint_at_reactions(const SiteLoad *load, const StepSpec *spec)
     }
 }
 
-bool step_parse(const SiteLoad *load, Value given, const RunOptions *base, StepSpec *out)
+/* In the place of an action that is not known: such a step never runs, but those that refer to it and
+ * its own conditions are looked at nevertheless. */
+static const ParamSpec no_params[] = { { 0 } };
+static const Action unknown_actions[] = {
+    { .name = "unknown", .params = no_params },
+    { 0 },
+};
+static const Module unknown_module = { .name = "unknown",
+                                       .id_param = "name",
+                                       .actions = unknown_actions };
+
+/* Asked before its keys are read: it decides what the templates of the others see. */
+static bool has_for_each(Value step)
 {
+    const Value *spec = value_get(step, STR("spec"));
+    const Value *own = value_get(step, STR("forEach"));
+    const Value *inner = spec == NULL ? NULL : value_get(*spec, STR("forEach"));
+    return (own != NULL && own->kind != VALUE_NULL) || (inner != NULL && inner->kind != VALUE_NULL);
+}
+
+bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, StepSpec *out)
+{
+    const SiteNames names = { .steps = true, .item = has_for_each(given) };
+    SiteLoad inner = site_load_naming(outer, &names);
+    const SiteLoad *load = &inner;
     Builder b = { .load = load,
                   .short_action = value_missing(),
                   .short_parameters = value_missing(),
@@ -432,5 +455,10 @@ bool step_parse(const SiteLoad *load, Value given, const RunOptions *base, StepS
     out->requisites = b.requisites.items;
     out->requisite_count = b.requisites.len;
     hint_at_reactions(load, out);
+    if (out->action == NULL) {
+        out->module = &unknown_module;
+        out->action = unknown_actions;
+        out->params_set = 0;
+    }
     return ok && b.ok;
 }

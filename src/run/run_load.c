@@ -273,8 +273,13 @@ static bool load_steps(Run *run)
                             .context = run,
                             .only = run->config.jobs,
                             .only_count = run->config.job_count };
-    if (!site_expand(run->site, &expansion, &run->steps) ||
-        !graph_build(run->arena, &run->steps, run->sources, &run->graph, run->problems)) {
+    bool ok = site_expand(run->site, &expansion, &run->steps);
+    ok = site_check_names(run->site) && ok;
+    if (run->steps.broken) {
+        graph_problems(run->arena, &run->steps, run->sources, run->problems);
+        return false;
+    }
+    if (!ok || !graph_build(run->arena, &run->steps, run->sources, &run->graph, run->problems)) {
         return false;
     }
     collect_claims(run);
@@ -298,7 +303,7 @@ static bool is_constant(const Step *step)
 
 /* Whether the step's own condition is known to let it run. False when it cannot be evaluated; what
  * the job's conditions may keep from running is not looked at. */
-static bool check_when(Run *run, const Step *step, Arena *arena, bool *wanted)
+static bool check_when(Run *run, const Step *step, Arena *arena, bool *wanted, Problems *found)
 {
     const Condition *when = step->spec->when;
     *wanted = step->spec->job->gate_count == 0;
@@ -307,7 +312,7 @@ static bool check_when(Run *run, const Step *step, Arena *arena, bool *wanted)
     }
     Value answer;
     DynamicOutcome outcome =
-        scope_evaluate(run->scope, step->index, &when->test, false, arena, &answer, run->problems);
+        scope_evaluate(run->scope, step->index, &when->test, false, arena, &answer, found);
     *wanted = outcome == DYNAMIC_OK && value_is_true(answer);
     return outcome != DYNAMIC_FAILED;
 }
@@ -320,6 +325,7 @@ static void scrub_problems(Run *run, uint32_t from)
         problem->message = secrets_scrub(run->secrets, problem->message, run->arena);
         problem->hint = secrets_scrub(run->secrets, problem->hint, run->arena);
         problem->excerpt = secrets_scrub(run->secrets, problem->excerpt, run->arena);
+        problem->fix.text = secrets_scrub(run->secrets, problem->fix.text, run->arena);
     }
 }
 
@@ -330,23 +336,26 @@ static bool check_templates(Run *run)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    const Steps *steps = &run->graph->steps;
+    const Steps *steps = run->graph == NULL ? &run->steps : &run->graph->steps;
     scope_set_run(run->scope, steps, NULL, true);
     run->checking = true;
     bool ok = true;
     ArenaMark mark = arena_mark(&arena);
     uint32_t told = run->problems->count;
+    Problems found;
+    problems_init(&found, run->arena);
     for (uint32_t i = 0; i < steps->count; i++) {
         const Step *step = &steps->items[i];
         bool wanted;
-        ok = check_when(run, step, &arena, &wanted) && ok;
+        ok = check_when(run, step, &arena, &wanted, &found) && ok;
         if (wanted && !is_constant(step)) {
             Value params[ACTION_PARAMS_MAX];
-            ok = run_params(run, step, &arena, params, run->problems) != DYNAMIC_FAILED && ok;
+            ok = run_params(run, step, &arena, params, &found) != DYNAMIC_FAILED && ok;
         }
         arena_release(&arena, mark);
     }
     run->checking = false;
+    problems_take_new(run->problems, &found);
     scrub_problems(run, told);
     return ok;
 }
@@ -371,11 +380,18 @@ bool run_load(Arena *arena, const RunConfig *config, Sources *sources, Problems 
     run->problems = problems;
     run->secrets = secrets_new();
     *out = run;
-    if (!load_host(run) || !load_facts(run) || !load_site(run) || !load_node(run)) {
+    if (!load_host(run) || !load_facts(run)) {
         return false;
     }
-    bool ok = load_scope(run) && check_variables(run);
-    ok = load_steps(run) && ok && check_templates(run);
+    /* Whatever is wrong is told together, before anything is touched: also a variable that does not
+     * render, used or not. */
+    bool ok = load_site(run);
+    if (run->site == NULL || !load_node(run)) {
+        return false;
+    }
+    ok = load_scope(run) && check_variables(run) && ok;
+    ok = load_steps(run) && ok;
+    ok = check_templates(run) && ok;
     extensions_warn(&run->extensions, run->problems);
     return ok;
 }

@@ -2,8 +2,10 @@
 
 Each file of tests/broken-sites holds a small site and the message that its author gets. After a
 change of messages on purpose, EDEN_BLESS=1 writes the new ones; read them before they are committed.
+Whoever does what the message says must get a site that is valid.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -17,12 +19,14 @@ PART = re.compile(r"^=== (.+)\n", re.M)
 
 
 def read(name):
-    """The files of a case, the command, and what it is expected to say."""
+    """The files of a case, those that follow the hint, the command, and what it is to say."""
     _, *parts = PART.split((FOLDER / f"{name}.txt").read_text())
-    files = dict(zip(parts[::2], parts[1::2]))
-    [command] = [key for key in files if key.startswith("eden ")]
-    expected = files.pop(command)
-    return files, command, expected
+    parts = dict(zip(parts[::2], parts[1::2]))
+    [command] = [key for key in parts if key.startswith("eden ")]
+    expected = parts.pop(command)
+    fixed = {key.removeprefix("fixed "): parts.pop(key) for key in list(parts)
+             if key.startswith("fixed ")}
+    return parts, fixed, command, expected
 
 
 def write_site(folder, files):
@@ -32,17 +36,31 @@ def write_site(folder, files):
             (folder / path).write_text(text.removesuffix("\n") + "\n")
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_message_is_the_expected_one(eden, tmp_path, name):
-    files, command, expected = read(name)
-    write_site(tmp_path / "site", files)
-    (tmp_path / "root").mkdir()
+def words_of(command):
     words = command.split()[1:]
     if words[0] != "validate":
         words += ["--root", "root", "--state-dir", "state", "--config-dir", "config"]
         words += ["--node", "web1", "--progress", "none"]
+    return words
+
+
+def apply_fixes(tmp_path, problems):
+    """Puts the text of each fix in the place that it names, the last one of a line first."""
+    for problem in sorted(problems, key=lambda p: (p["fix"]["line"], p["fix"]["column"]), reverse=True):
+        path, fix = tmp_path / problem["file"], problem["fix"]
+        lines = path.read_text().split("\n")
+        line = lines[fix["line"] - 1]
+        lines[fix["line"] - 1] = line[: fix["column"] - 1] + fix["text"] + line[fix["end_column"] - 1 :]
+        path.write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_message_is_the_expected_one(eden, tmp_path, name):
+    files, _, command, expected = read(name)
+    write_site(tmp_path / "site", files)
+    (tmp_path / "root").mkdir()
     before = sorted(tmp_path.rglob("*"))
-    done = eden(*words)
+    done = eden(*words_of(command))
     told = re.sub(r"in \d+\.\d+ s$", "in 0.00 s", done.stdout + done.stderr, flags=re.M)
     assert sorted(tmp_path.rglob("*")) == before, "something was touched"
     if os.environ.get("EDEN_BLESS"):
@@ -54,12 +72,33 @@ def test_the_message_is_the_expected_one(eden, tmp_path, name):
     assert told == expected
 
 
-def test_there_are_forty_of_them():
-    assert len(CASES) >= 40
+@pytest.mark.parametrize("name", CASES)
+def test_who_follows_the_hint_is_done(eden, tmp_path, name):
+    """A hint that is a replacement is applied by a program; one that is advice comes with the files
+    of somebody who took it."""
+    files, fixed, command, _ = read(name)
+    write_site(tmp_path / "site", files)
+    (tmp_path / "root").mkdir()
+    if fixed:
+        for path, text in fixed.items():
+            (tmp_path / "site" / path).unlink(missing_ok=True)
+        write_site(tmp_path / "site", {**files, **fixed})
+    else:
+        problems = json.loads(eden(*words_of(command), "-o", "json").stdout)["problems"]
+        wrong = [problem for problem in problems if problem["severity"] == "error"]
+        assert wrong and all("fix" in problem for problem in wrong), wrong
+        apply_fixes(tmp_path, wrong)
+    done = eden(*words_of(command))
+    assert "error" not in done.stderr
+    assert done.returncode == 0, done.stderr
+
+
+def test_there_are_ninety_of_them():
+    assert len(CASES) >= 90
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_message_has_a_place_and_a_code(name):
     """A reader needs to know where to look; what to do is in the hint or in the message itself."""
-    _, _, expected = read(name)
+    _, _, _, expected = read(name)
     assert re.search(r"^ *error\[E\d{4}\]: .+\n +--> site/\S+", expected, re.M)

@@ -121,3 +121,18 @@ def test_selectors_of_others_are_told_how_to_write_them(eden, tmp_path, selector
     assert done.returncode == 1
     assert "error[E0501]" in done.stderr
     assert hint in done.stderr
+
+
+def test_names_that_a_step_passes_to_its_template_are_known(eden, tmp_path):
+    """Other names of other tools are told; the same ones may come from `context`."""
+    for path, text in {
+        "jobs/base.yaml": "jobs: {'*': [{name: web}]}\n",
+        "jobs/web.yaml": "steps:\n- file.managed: {name: /a, template: a.j2, context: {grains: {id: 1}}}\n",
+        "templates/a.j2": "{{ grains.id }} {{ whatever }} {{ pillar.x }}",
+    }.items():
+        (tmp_path / "site" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "site" / path).write_text(text)
+    done = eden("validate", "site")
+    assert done.returncode == 1
+    assert "'pillar' is undefined" in done.stderr and "write 'vars'" in done.stderr
+    assert "grains" not in done.stderr.replace("{{ grains.id }}", "") and "whatever' is" not in done.stderr

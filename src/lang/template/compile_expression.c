@@ -295,6 +295,7 @@ static bool unknown_native(Compiler *c, const Level *level, const Node *node, co
     Str closest;
     if (suggest(node->name, &closest)) {
         fault->hint = arena_format(c->arena, "did you mean '%" STR_FMT "'?", STR_ARG(closest));
+        fault->fix = arena_copy(c->arena, closest);
     }
     if (c->first_unknown == NULL) {
         c->first_unknown = fault;

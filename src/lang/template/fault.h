@@ -67,6 +67,7 @@ typedef struct Fault {
     FaultClass class;
     Str message;
     Str hint;          /* "did you mean 'upper'?"; may be empty */
+    Str fix;           /* what repairs it in the place of what is underlined; may be empty */
     Str template_name; /* the template at fault; empty for text given without a name */
     Str template_text; /* its text, for the excerpt */
     uint32_t offset;   /* byte offset in that text */

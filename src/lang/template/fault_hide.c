@@ -25,11 +25,13 @@ void fault_hide_secrets(Render *r, const Value *values, uint32_t count)
     if (!known || !scrubber_new(&secrets, &scrubber, &err)) {
         r->fault.message = STR("the message is not shown, because it may hold secrets");
         r->fault.hint = STR_EMPTY;
+        r->fault.fix = STR_EMPTY;
         r->fault.loops = NULL;
         return;
     }
     r->fault.message = scrubbed(r, scrubber, r->fault.message);
     r->fault.hint = scrubbed(r, scrubber, r->fault.hint);
+    r->fault.fix = scrubbed(r, scrubber, r->fault.fix);
     for (FaultLoop *loop = r->fault.loops; loop != NULL; loop = loop->next) {
         loop->item = scrubbed(r, scrubber, loop->item);
     }

@@ -84,8 +84,8 @@ void fault_suggest_name(Render *r, const Frame *frame)
     }
     Str owner;
     if (find_owner(r, frame, what->name, &owner)) {
-        render_hint(r, "did you mean '%" STR_FMT ".%" STR_FMT "'?", STR_ARG(owner),
-                    STR_ARG(what->name));
+        render_did_you_mean(r, arena_format(r->arena, "%" STR_FMT ".%" STR_FMT, STR_ARG(owner),
+                                            STR_ARG(what->name)));
         return;
     }
     if (is_left_outside(r, frame, what->name)) {
@@ -110,6 +110,6 @@ void fault_suggest_name(Render *r, const Frame *frame)
     }
     Str nearest;
     if (suggest_found(&suggest, &nearest)) {
-        render_hint(r, "did you mean '%" STR_FMT "'?", STR_ARG(nearest));
+        render_did_you_mean(r, nearest);
     }
 }

@@ -9,6 +9,7 @@ bool render_raise_inside(Render *r, const Fault *fault, Value document)
     *kept = *fault;
     kept->message = arena_copy(r->arena, fault->message);
     kept->hint = arena_copy(r->arena, fault->hint);
+    kept->fix = arena_copy(r->arena, fault->fix);
     kept->next = NULL;
     kept->origin = NULL;
     FaultOrigin **end = &kept->origin;

@@ -23,6 +23,12 @@ bool render_hint(Render *r, const char *format, ...)
     return false;
 }
 
+bool render_did_you_mean(Render *r, Str name)
+{
+    r->fault.fix = arena_copy(r->arena, name);
+    return render_hint(r, "did you mean '%" STR_FMT "'?", STR_ARG(name));
+}
+
 void render_note_given(Render *r, Value v)
 {
     if (LIKELY(!value_holds_secret(v))) {

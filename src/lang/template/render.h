@@ -54,6 +54,8 @@ static inline bool render_failed(const Render *r)
 }
 /* Adds "did you mean" to the fault just raised. Returns false. */
 PRINTF_LIKE(2, 3) bool render_hint(Render *r, const char *format, ...);
+/* "did you mean 'NAME'?", which is also what repairs it. */
+bool render_did_you_mean(Render *r, Str name);
 
 /* Every value that a host object takes from outside of this render goes through here, so that the
  * secrets in it are known. */

@@ -84,7 +84,7 @@ Templates *templates_new(const TemplateSettings *settings)
                      &syntax->variable_start,        &syntax->variable_end,
                      &syntax->comment_start,         &syntax->comment_end,
                      &syntax->line_statement_prefix, &syntax->line_comment_prefix,
-                     &syntax->newline_sequence,      &templates->settings.traced };
+                     &syntax->newline_sequence };
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         copy_text(&templates->arena, texts[i]);
     }
@@ -142,11 +142,11 @@ static bool compile(Templates *templates, Template *template, bool expression, F
     if (!parsed) {
         fault->message = arena_copy(&templates->arena, fault->message);
         fault->hint = arena_copy(&templates->arena, fault->hint);
+        fault->fix = arena_copy(&templates->arena, fault->fix);
         return fault_complete(fault, template);
     }
-    Str traced = templates->settings.traced;
-    if (traced.len > 0 && str_find(template->text, traced, 0) != STR_NOT_FOUND) {
-        template->uses = template_uses_find(&templates->arena, tree, traced);
+    if (templates->settings.traced) {
+        template->uses = template_uses_find(&templates->arena, tree);
     }
     bool compiled = expression ? expression_compile(template, tree, fault)
                                : template_compile(template, tree, fault);
@@ -199,6 +199,16 @@ bool templates_get(Templates *templates, Str name, const Template **out, Fault *
 const TemplateUses *template_uses(const Template *template)
 {
     return &template->uses;
+}
+
+Str template_name(const Template *template)
+{
+    return template->name;
+}
+
+Str template_text(const Template *template)
+{
+    return template->text;
 }
 
 bool template_literal(const Template *template, Value *out)

@@ -69,7 +69,7 @@ typedef struct TemplateSettings {
     TemplateLoad load; /* NULL: include, import and extends find nothing */
     void *load_context;
     SecretSink secrets;
-    Str traced;    /* a variable whose uses are remembered, for template_uses; empty: none */
+    bool traced;   /* uses of variables are remembered, for template_uses */
     Value globals; /* a map, seen by every template, below the context; or null */
     int64_t now;   /* seconds since 1970 for strftime; the language has no clock of its own */
     uint64_t seed; /* for `random`, `shuffle` and `lipsum` */
@@ -97,15 +97,28 @@ MUST_CHECK bool templates_get(Templates *templates, Str name, const Template **o
 /* For those who find a secret outside of a render: tells the sink, when there is one. */
 void templates_found_secret(const Templates *templates, Value secret, bool computed);
 
-/* The elements of `settings.traced` that a template names literally, x.a or x['a']: each once, in
- * order. `computed`: it uses the variable in some other way too. Templates that it includes or
- * imports do not count. */
+/* One use of a variable: x, x.a, x['a'], x[i]. */
+typedef struct TemplateUse {
+    Str name;
+    uint32_t offset, span; /* of the name */
+    bool literal;          /* `element` is what is taken of it */
+    Str element;
+    uint32_t element_offset, element_span;
+    Str method;   /* x.m() may be an element or a method of it; else empty */
+    bool own;     /* the template itself gives this name a value somewhere */
+    bool guarded; /* only asked whether it is defined, or with a default */
+} TemplateUse;
+
+/* What a template uses, in the order of its text, when `settings.traced`. Templates that it includes
+ * or imports do not count. */
 typedef struct TemplateUses {
-    const Str *names;
+    const TemplateUse *items;
     uint32_t count;
-    bool computed;
 } TemplateUses;
 const TemplateUses *template_uses(const Template *template);
+/* As they were given. */
+Str template_name(const Template *template);
+Str template_text(const Template *template);
 /* The value of an expression that is a mere literal, such as 'web' or 80; false for any other. */
 bool template_literal(const Template *template, Value *out);
 

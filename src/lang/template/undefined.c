@@ -143,7 +143,7 @@ static void nearest_key_hint(Render *r, const Undefined *what)
     }
     Str nearest;
     if (suggest_found(&suggest, &nearest)) {
-        render_hint(r, "did you mean '%" STR_FMT "'?", STR_ARG(nearest));
+        render_did_you_mean(r, nearest);
     }
 }
 

@@ -1,57 +1,128 @@
 #include "lang/template/uses.h"
 
 #include "base/str_map.h"
+#include "base/vec.h"
 
 typedef struct Search {
-    Str name;
-    StrMap found;
-    bool computed;
+    Arena *arena;
+    VEC(TemplateUse) found;
+    StrMap bound; /* names that the template itself gives a value to */
 } Search;
-
-static bool is_variable(const Search *search, const Node *node)
-{
-    return node != NULL && node->kind == NODE_NAME && str_eq(node->name, search->name);
-}
 
 static void find_in_sequence(Search *search, const Node *nodes);
 
-static void add(Search *search, Str name)
+/* --- Names of the template's own --------------------------------------------------------------- */
+
+static void bind(Search *search, Str name)
 {
-    if (!str_map_has(&search->found, name)) {
-        str_map_put(&search->found, arena_copy(search->found.arena, name), NULL);
+    str_map_put(&search->bound, arena_copy(search->arena, name), NULL);
+}
+
+static void bind_target(Search *search, const Node *target)
+{
+    if (target == NULL) {
+        return;
+    }
+    if (target->kind == NODE_NAME) {
+        bind(search, target->name);
+    }
+    for (const Node *item = target->items; item != NULL; item = item->next) {
+        bind_target(search, item);
     }
 }
 
-/* steps['x'] and steps.x; true when this node was one and needs no further look. */
-static bool take_element(Search *search, const Node *node)
+static void bind_names(Search *search, const Node *node)
 {
-    if (!is_variable(search, node->left)) {
+    bind_target(search, node->target);
+    for (const Parameter *param = node->params; param != NULL; param = param->next) {
+        bind(search, param->name);
+    }
+    if (node->kind == NODE_MACRO || node->kind == NODE_IMPORT) {
+        bind(search, node->name);
+    } else if (node->kind == NODE_ALIAS) {
+        bind(search, node->alias);
+    }
+}
+
+static bool is_bound(const Search *search, Str name)
+{
+    static const Str everywhere[] = { STR("loop"),   STR("self"),    STR("super"),
+                                      STR("caller"), STR("varargs"), STR("kwargs") };
+    for (size_t i = 0; i < COUNT_OF(everywhere); i++) {
+        if (str_eq(name, everywhere[i])) {
+            return true;
+        }
+    }
+    return str_map_has(&search->bound, name);
+}
+
+/* --- Uses -------------------------------------------------------------------------------------- */
+
+static TemplateUse *add(Search *search, const Node *name)
+{
+    TemplateUse use = { .name = arena_copy(search->arena, name->name),
+                        .offset = name->offset,
+                        .span = name->span };
+    VEC_PUSH(search->arena, &search->found, use);
+    return &search->found.items[search->found.len - 1];
+}
+
+static void add_element(Search *search, const Node *name, Str element, uint32_t offset,
+                        uint32_t span)
+{
+    TemplateUse *use = add(search, name);
+    use->literal = true;
+    use->element = arena_copy(search->arena, element);
+    use->element_offset = offset;
+    use->element_span = span;
+}
+
+/* x['a'], x.a and x alone; true when this node was one and needs no further look. */
+static bool take_use(Search *search, const Node *node)
+{
+    const Node *owner = node->left;
+    if (node->kind == NODE_NAME) {
+        add(search, node);
+        return true;
+    }
+    if (owner == NULL || owner->kind != NODE_NAME) {
         return false;
     }
     if (node->kind == NODE_ATTRIBUTE) {
-        add(search, node->name);
+        add_element(search, owner, node->name, node->offset, node->span);
         return true;
     }
     if (node->kind == NODE_ELEMENT && node->right->kind == NODE_CONST &&
         value_is_string(node->right->value)) {
-        add(search, value_str(node->right->value));
+        add_element(search, owner, value_str(node->right->value), node->right->offset,
+                    node->right->span);
         return true;
     }
     return false;
 }
 
+/* `x is defined`, `x | default(1)`: whoever asks does not count on it. */
+static bool is_guard(const Node *node)
+{
+    static const Str filters[] = { STR("default"), STR("d") };
+    static const Str tests[] = { STR("defined"), STR("undefined") };
+    const Str *names = node->kind == NODE_FILTER ? filters : node->kind == NODE_TEST ? tests : NULL;
+    return names != NULL && node->left != NULL &&
+           (str_eq(node->name, names[0]) || str_eq(node->name, names[1]));
+}
+
 static void find_in(Search *search, const Node *node)
 {
-    if (node == NULL || take_element(search, node)) {
+    if (node == NULL || take_use(search, node)) {
         return;
     }
-    if (is_variable(search, node)) {
-        search->computed = true;
-        return;
-    }
-    if (node->kind == NODE_CALL && node->left->kind == NODE_ATTRIBUTE &&
-        is_variable(search, node->left->left)) {
-        search->computed = true; /* a method, such as steps.items() */
+    bind_names(search, node);
+    if (is_guard(node) && take_use(search, node->left)) {
+        search->found.items[search->found.len - 1].guarded = true;
+    } else if (node->kind == NODE_CALL && node->left->kind == NODE_ATTRIBUTE &&
+               node->left->left->kind == NODE_NAME) {
+        TemplateUse *use = add(search, node->left->left); /* a method, such as steps.items() */
+        use->method = arena_copy(search->arena, node->left->name);
     } else {
         find_in(search, node->left);
     }
@@ -79,19 +150,13 @@ static void find_in_sequence(Search *search, const Node *nodes)
     }
 }
 
-TemplateUses template_uses_find(Arena *arena, const Node *nodes, Str name)
+TemplateUses template_uses_find(Arena *arena, const Node *nodes)
 {
-    Search search = { .name = name };
-    str_map_init(&search.found, arena);
+    Search search = { .arena = arena };
+    str_map_init(&search.bound, arena);
     find_in_sequence(&search, nodes);
-    TemplateUses uses = { .computed = search.computed };
-    if (search.found.count > 0) {
-        Str *names = ARENA_ARRAY(arena, Str, search.found.count);
-        uint32_t at = 0;
-        for (StrMapEntry *entry; (entry = str_map_next(&search.found, &at)) != NULL;) {
-            names[uses.count++] = entry->key;
-        }
-        uses.names = names;
+    for (uint32_t i = 0; i < search.found.len; i++) {
+        search.found.items[i].own = is_bound(&search, search.found.items[i].name);
     }
-    return uses;
+    return (TemplateUses){ search.found.items, search.found.len };
 }

@@ -35,7 +35,7 @@ static void jobs_are_chosen_by_selectors(void **state)
                             "  role=web and !web02:\n"
                             "    - name: web/nginx\n"
                             "    - name: timezone\n"
-                            "  \"kernel == 'linux'\": [{name: last}]\n"
+                            "  \"server.kernel == 'linux'\": [{name: last}]\n"
                             "  role=nothing:\n" },
         { "jobs/timezone.yaml", "steps:\n- cmd.run: {cmd: tz}\n" },
         { "jobs/web/nginx.yaml",
@@ -46,7 +46,9 @@ static void jobs_are_chosen_by_selectors(void **state)
     };
     TEST_SITE site;
     test_site_open(&site, files);
-    map_set_str(&site.arena, site.scope, STR("kernel"), value_string(STR("linux")));
+    Map *server = map_new(&site.arena, 1);
+    map_set_str(&site.arena, server, STR("kernel"), value_string(STR("linux")));
+    map_set_str(&site.arena, site.scope, STR("server"), value_map(server));
     site.ok = site_load(&site.load, &site.site);
     test_site_expand(&site);
     assert_told(&site, "");
@@ -249,7 +251,8 @@ static void mistakes_of_sites_are_told_all_at_once(void **state)
         "'reReactDelay'\n"
         "E0302 reactions/r.yaml:5:18 'reaction' has no key 'job' | did you mean 'jobs'?\n"
         "E0301 variables/base.yaml:3:13 there is no file 'variables/comon.yaml' | did you mean "
-        "'common'?\n");
+        "'common'?\n"
+        "E0204 events/updates.yaml:2:22 there is no macro 'pkg.uptodate'\n");
 }
 
 static void a_site_needs_jobs(void **state)

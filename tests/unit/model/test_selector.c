@@ -131,6 +131,12 @@ static void wrong_selectors_are_told_at_their_place(void **state)
         { "role='web'", "E0501", "no quotes", 6 },
         { "role='web", "E0501", "never closed", 6 },
         { "role=~web", "E0501", "'=~'", 5 },
+        { "role == web", "E0501", "one '='", 6 },
+        { "role == 'web'", "E0501", "one '='", 6 },
+        { "role in (web, db)", "E0501", "no 'in'", 6 },
+        { "dc=fra and role notin (web)", "E0501", "no 'notin'", 17 },
+        { "role:web", "E0501", "'=' between", 5 },
+        { "all", "E0501", "name of a node", 1 },
         { "=web", "E0501", "starts with the label's name", 1 },
         { "\"dc=fra and server.os == == 1\"", "E0201", "unexpected", 26 },
     };

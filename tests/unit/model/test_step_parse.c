@@ -219,8 +219,7 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
           "E0310 t.yaml:3:10 'name' is given twice | the other one is in line 2\n" },
         { "steps:\n- cmd.run:\n  - cmd: a\n    timeout: 5s\n",
           "E0303 t.yaml:4:5 an entry of 'parameters' is a map with one key, this has 2 | put a '-' "
-          "before it\n"
-          "E0307 t.yaml:2:3 'cmd.run' needs the parameter 'cmd' | add 'cmd: ...' (what to run)\n" },
+          "before it\n" },
         { "steps:\n- cmd.run: ls\n",
           "E0303 t.yaml:2:12 parameters are a map, or a list of maps with one key each, not text | "
           "write '{cmd: ...}'\n"
@@ -285,10 +284,15 @@ static void wrong_requisites_are_told(void **state)
         { "[{pkg.installed: b}]",
           "E0314 t.yaml:3:14 'pkg.installed' is no module; a reference is 'step: NAME', 'job: "
           "NAME' or 'MODULE: NAME' | name the module, not the action: 'pkg: b'\n" },
-        { "[{step: [b]}]", "E0312 t.yaml:3:20 a reference names one step, id or job as text, not a "
-                           "list\n" },
-        { "[{step: }]", "E0312 t.yaml:3:14 a reference names one step, id or job as text, not "
-                        "nothing\n" },
+        { "[{step: [b]}]", "E0312 t.yaml:3:20 a reference names one step, id or job, not a list | "
+                           "write the name of the step that this one needs, or leave the entry "
+                           "out\n" },
+        { "[{step: ''}]", "E0312 t.yaml:3:20 a reference names one step, id or job, not an empty "
+                          "text | write the name of the step that this one needs, or leave the "
+                          "entry out\n" },
+        { "[{step: }]",
+          "E0312 t.yaml:3:14 a reference names one step, id or job, not nothing | "
+          "write the name of the step that this one needs, or leave the entry out\n" },
         { "[{step: '{{ b }}'}]", "E0315 t.yaml:3:20 a reference cannot hold a template\n" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

@@ -1,0 +1,324 @@
+#include "model/names.h"
+
+#include "base/suggest.h"
+#include "lang/template/native.h"
+#include "model/document_place.h"
+#include "model/foreign.h"
+
+static const Str everywhere[] = { STR("eden"),       STR("event"),  STR("events"),
+                                  STR("servervars"), STR("macros"), STR("vars"),
+                                  STR("variables"),  STR("server"), STR("Server") };
+
+static bool is_everywhere(Str name)
+{
+    for (size_t i = 0; i < COUNT_OF(everywhere); i++) {
+        if (str_eq(name, everywhere[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- Telling ----------------------------------------------------------------------------------- */
+
+/* A file is shown with its folder. */
+static Str shown_name(const NamesCheck *check, const Template *template, Value document)
+{
+    Str name = template_name(template), root = check->root;
+    if (document.kind != VALUE_NULL) {
+        return name;
+    }
+    return arena_format(check->arena, "%" STR_FMT "%stemplates/%" STR_FMT, STR_ARG(root),
+                        root.len == 0 || str_ends(root, STR("/")) ? "" : "/", STR_ARG(name));
+}
+
+/* `fix` replaces what is underlined; empty: the hint is advice only. */
+static void tell(const NamesCheck *check, const Template *template, Value document, uint32_t offset,
+                 uint32_t span, Str message, Str hint, Str fix)
+{
+    Fault fault = { .class = FAULT_UNDEFINED,
+                    .message = message,
+                    .hint = hint,
+                    .fix = fix,
+                    .template_name = shown_name(check, template, document),
+                    .template_text = template_text(template),
+                    .offset = offset,
+                    .span = span,
+                    .document = value_null() };
+    Source source = { .text = fault.template_text, .first_line = 1 };
+    Place place = source_place(&source, offset);
+    fault.line = place.line;
+    fault.column = place.column;
+    Problems found;
+    problems_init(&found, check->problems->arena);
+    document_add_fault(&found, check->sources, &fault, document);
+    problems_take_new(check->problems, &found);
+}
+
+/* grains.id, grains['id']: up to and with the closing bracket. */
+static uint32_t end_of_element(const TemplateUse *use, Str text)
+{
+    size_t end = use->element_offset + use->element_span;
+    return (uint32_t)(end + (end < text.len && text.data[end] == ']'));
+}
+
+/* "ansible_fqdn" of ansible_facts.fqdn and ansible_facts['fqdn']. */
+static Str foreign_element(const NamesCheck *check, const TemplateUse *use)
+{
+    if (str_eq(use->name, STR("ansible_facts"))) {
+        return str_starts(use->element, STR("ansible_"))
+                   ? use->element
+                   : arena_format(check->arena, "ansible_%" STR_FMT, STR_ARG(use->element));
+    }
+    return arena_format(check->arena, "%" STR_FMT ".%" STR_FMT, STR_ARG(use->name),
+                        STR_ARG(use->element));
+}
+
+/* Whether the name is one of another tool; then it is told with the name here. */
+static bool tell_foreign(const NamesCheck *check, const Template *template, Value document,
+                         const TemplateUse *use)
+{
+    Str hint = STR_EMPTY;
+    uint32_t span = use->span;
+    if (use->literal) {
+        hint = foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, foreign_element(check, use));
+        span = hint.len > 0 ? end_of_element(use, template_text(template)) - use->offset : span;
+    }
+    if (hint.len == 0) {
+        hint = foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, use->name);
+    }
+    if (hint.len == 0) {
+        return false;
+    }
+    Str shown = span > use->span
+                    ? str_slice(template_text(template), use->offset, use->offset + span)
+                    : use->name;
+    tell(check, template, document, use->offset, span,
+         arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(shown)), hint,
+         hint_replacement(hint));
+    return true;
+}
+
+/* --- Checking ---------------------------------------------------------------------------------- */
+
+/* Whether the template asks somewhere whether there is such a thing. */
+static bool is_guarded(const TemplateUses *uses, const TemplateUse *use)
+{
+    for (uint32_t i = 0; i < uses->count; i++) {
+        const TemplateUse *other = &uses->items[i];
+        if (other->guarded && str_eq(other->name, use->name) &&
+            (!other->literal || (use->literal && str_eq(other->element, use->element)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note(const NamesCheck *check, const Template *template, Value document, NameUse use)
+{
+    use.template = template;
+    use.document = document;
+    use.names = *check->names;
+    if (check->open != NULL) {
+        VEC_PUSH(check->arena, check->open, use);
+    }
+}
+
+static void note_macro(const NamesCheck *check, const Template *template, Value document,
+                       const TemplateUse *use)
+{
+    static const Str methods[] = { STR("items"), STR("keys"), STR("values"), STR("get") };
+    bool called = use->method.len > 0;
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        called = called && !str_eq(use->method, methods[i]);
+    }
+    if (str_eq(use->name, STR("macros")) && (use->literal || called)) {
+        note(check, template, document,
+             (NameUse){ .macro = true,
+                        .name = use->literal ? use->element : use->method,
+                        .offset = use->element_offset,
+                        .span = use->element_span });
+    }
+}
+
+/* What is known by another reason than that it is everywhere. */
+static bool is_here(const SiteNames *names, Str name)
+{
+    return (names->steps && str_eq(name, STR("steps"))) ||
+           (names->step && str_eq(name, STR("step"))) ||
+           (names->item && str_eq(name, STR("item"))) || global_find(name) != NULL;
+}
+
+/* Names that are somewhere, but not here. */
+static bool tell_elsewhere(const NamesCheck *check, const Template *template, Value document,
+                           const TemplateUse *use)
+{
+    Str message = STR_EMPTY;
+    if (str_eq(use->name, STR("item"))) {
+        message = STR("'item' is undefined: add 'forEach: [...]' to this step");
+    } else if (str_eq(use->name, STR("steps")) && check->names->here != NULL) {
+        message =
+            arena_format(check->arena, "%s cannot use the results of steps", check->names->here);
+    } else if (str_eq(use->name, STR("step")) && check->names->steps) {
+        message = STR("'step' is undefined: only 'success', 'continue' and 'until' see the result "
+                      "of their own step");
+    }
+    if (message.len > 0) {
+        tell(check, template, document, use->offset, use->span, message, STR_EMPTY, STR_EMPTY);
+    }
+    return message.len > 0;
+}
+
+static bool check_use(const NamesCheck *check, const Template *template, Value document,
+                      const TemplateUse *use)
+{
+    if (is_everywhere(use->name)) {
+        note_macro(check, template, document, use);
+        return true;
+    }
+    if (is_here(check->names, use->name)) {
+        return true;
+    }
+    bool forbidden = check->names->here != NULL && str_eq(use->name, STR("steps"));
+    if (!forbidden && tell_foreign(check, template, document, use)) {
+        return false;
+    }
+    if (check->names->open && !forbidden) {
+        return true;
+    }
+    if (tell_elsewhere(check, template, document, use)) {
+        return false;
+    }
+    note(check, template, document,
+         (NameUse){ .name = use->name, .offset = use->offset, .span = use->span });
+    return true;
+}
+
+bool names_check(const NamesCheck *check, const Dynamic *dynamic)
+{
+    bool ok = true;
+    const TemplateUses *uses = dynamic->template == NULL ? NULL : template_uses(dynamic->template);
+    for (uint32_t i = 0; uses != NULL && i < uses->count; i++) {
+        const TemplateUse *use = &uses->items[i];
+        if (!use->own && !is_guarded(uses, use)) {
+            ok = check_use(check, dynamic->template, dynamic->value, use) && ok;
+        }
+    }
+    for (uint32_t i = 0; i < dynamic_child_count(dynamic); i++) {
+        ok = names_check(check, &dynamic->children[i]) && ok;
+    }
+    return ok;
+}
+
+bool names_check_file(const NamesCheck *check, const Template *template, const StrMap *given)
+{
+    bool ok = true;
+    const TemplateUses *uses = template_uses(template);
+    for (uint32_t i = 0; i < uses->count; i++) {
+        const TemplateUse *use = &uses->items[i];
+        if (use->own || is_guarded(uses, use) || global_find(use->name) != NULL) {
+            continue;
+        }
+        if (is_everywhere(use->name)) {
+            note_macro(check, template, value_null(), use);
+        } else if (!str_map_has(given, use->name)) {
+            ok = !tell_foreign(check, template, value_null(), use) && ok;
+        }
+    }
+    return ok;
+}
+
+/* --- When all is read -------------------------------------------------------------------------- */
+
+bool names_is_builtin_macro(ModuleTable modules, Str name)
+{
+    const Module *module;
+    const Action *action;
+    return str_eq(name, STR("servers_get_by_label")) ||
+           (module_table_find(modules, name, &module, &action) && action->query != NULL);
+}
+
+static void offer_macros(const NamesCheck *check, ModuleTable modules, const StrMap *macros,
+                         Suggest *suggest)
+{
+    uint32_t at = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(macros, &at)) != NULL;) {
+        suggest_offer(suggest, entry->key);
+    }
+    suggest_offer(suggest, STR("servers_get_by_label"));
+    for (ModuleTable module = modules; module != NULL && *module != NULL; module++) {
+        for (const Action *action = (*module)->actions; action->name != NULL; action++) {
+            if (action->query != NULL) {
+                suggest_offer(suggest,
+                              arena_format(check->arena, "%s.%s", (*module)->name, action->name));
+            }
+        }
+    }
+}
+
+static void offer_names(const SiteNames *names, Suggest *suggest)
+{
+    for (size_t i = 0; i < COUNT_OF(everywhere); i++) {
+        suggest_offer(suggest, everywhere[i]);
+    }
+    const Str here[] = { names->steps ? STR("steps") : STR_EMPTY,
+                         names->step ? STR("step") : STR_EMPTY,
+                         names->item ? STR("item") : STR_EMPTY };
+    for (size_t i = 0; i < COUNT_OF(here); i++) {
+        suggest_offer(suggest, here[i]);
+    }
+    for (const Native *const *table = global_tables; *table != NULL; table++) {
+        for (const Native *row = *table; row->name != NULL; row++) {
+            suggest_offer(suggest, str_from_c(row->name));
+        }
+    }
+}
+
+static Str did_you_mean(const NamesCheck *check, Str name)
+{
+    return arena_format(check->arena, "did you mean '%" STR_FMT "'?", STR_ARG(name));
+}
+
+static void tell_macro(const NamesCheck *check, const NameUse *use, const Suggest *suggest)
+{
+    Str near, hint = STR_EMPTY, fix = STR_EMPTY;
+    if (suggest_found(suggest, &near)) {
+        hint = did_you_mean(check, near);
+        fix = near;
+    }
+    tell(check, use->template, use->document, use->offset, use->span,
+         arena_format(check->arena, "there is no macro '%" STR_FMT "'", STR_ARG(use->name)), hint,
+         fix);
+}
+
+static void tell_name(const NamesCheck *check, const NameUse *use, const Suggest *suggest,
+                      const StrMap *variables)
+{
+    Str near, hint, fix = STR_EMPTY;
+    if (str_map_has(variables, use->name)) {
+        fix = arena_format(check->arena, "vars.%" STR_FMT, STR_ARG(use->name));
+        hint = did_you_mean(check, fix);
+    } else if (suggest_found(suggest, &near)) {
+        fix = near;
+        hint = did_you_mean(check, near);
+    } else {
+        hint = arena_format(check->arena,
+                            "a variable is written 'vars.%" STR_FMT "', a text in quotes",
+                            STR_ARG(use->name));
+    }
+    tell(check, use->template, use->document, use->offset, use->span,
+         arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(use->name)), hint, fix);
+}
+
+void names_tell(const NamesCheck *check, const NameUse *use, ModuleTable modules,
+                const StrMap *macros, const StrMap *variables)
+{
+    Suggest suggest = suggest_make(use->name);
+    if (use->macro) {
+        offer_macros(check, modules, macros, &suggest);
+        tell_macro(check, use, &suggest);
+    } else {
+        offer_names(&use->names, &suggest);
+        tell_name(check, use, &suggest, variables);
+    }
+}
