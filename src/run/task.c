@@ -25,7 +25,15 @@ static void begin_effect(Task *task)
     task->outcome.comment = STR_EMPTY;
 }
 
-/* What was found stands as what was done, unless nothing was done. */
+/* Nothing was done: what check found would read as if it were. */
+static void drop_findings(Outcome *outcome)
+{
+    outcome->changed = false;
+    outcome->changes = NULL;
+    outcome->diff = outcome->comment = STR_EMPTY;
+}
+
+/* What was found counts as what was done, unless nothing was done. */
 static void end_effect(Task *task, bool ok)
 {
     Outcome *outcome = &task->outcome;
@@ -42,6 +50,7 @@ static void end_effect(Task *task, bool ok)
 static bool act(Task *task, ActionFunction function, Error *err)
 {
     if (!before(task, err)) {
+        drop_findings(&task->outcome);
         return false;
     }
     begin_effect(task);
@@ -74,9 +83,7 @@ static bool look(Task *task, Error *err)
 {
     const Action *action = task->call.action;
     if (action->check != NULL && !action->check(&task->call, &task->outcome, err)) {
-        /* Nothing was done: what it had found so far would read as if it were. */
-        task->outcome.comment = task->outcome.diff = STR_EMPTY;
-        task->outcome.changes = NULL;
+        drop_findings(&task->outcome);
         return false;
     }
     if (task->kind == TASK_RUN) {
@@ -125,8 +132,9 @@ static void run_joined(Task *first)
             begin_effect(task);
             tasks[acting] = task;
             calls[acting++] = (MergedCall){ &task->call, &task->outcome, false, &task->error };
-        } else {
-            task->failed = task->failed || task->applied;
+        } else if (!task->failed && task->applied) {
+            task->failed = true;
+            drop_findings(&task->outcome);
         }
     }
     if (acting > 0) {
