@@ -41,6 +41,24 @@ bool directory_open(const char *path, Directory *out, Error *err)
     return open_at(AT_FDCWD, path, path, out, err);
 }
 
+/* mkdir that lasts: without the name in its parent, all that is synced below would be lost with it. */
+static bool make_synced(const char *path, mode_t mode)
+{
+    char parent[4096];
+    if (mkdir(path, mode) != 0) {
+        return errno == EEXIST;
+    }
+    const char *slash = strrchr(path, '/');
+    snprintf(parent, sizeof parent, "%.*s", slash == NULL ? 1 : (int)(slash - path + 1),
+             slash == NULL ? "." : path);
+    int descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor >= 0) {
+        (void)!fsync(descriptor);
+        close(descriptor);
+    }
+    return true;
+}
+
 /* Parents are made as readable as usual: only what is in the last one is ours alone. */
 static bool make_parents(const char *path, Error *err)
 {
@@ -50,7 +68,7 @@ static bool make_parents(const char *path, Error *err)
     }
     for (char *slash = part; (slash = strchr(slash + 1, '/')) != NULL;) {
         *slash = '\0';
-        if (mkdir(part, 0755) != 0 && errno != EEXIST) {
+        if (!make_synced(part, 0755)) {
             return file_error(err, errno, part);
         }
         *slash = '/';
@@ -61,14 +79,14 @@ static bool make_parents(const char *path, Error *err)
 bool directory_make(const char *path, Directory *out, Error *err)
 {
     out->descriptor = -1;
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+    if (!make_synced(path, 0700)) {
         if (errno != ENOENT) {
             return file_error(err, errno, path);
         }
         if (!make_parents(path, err)) {
             return false;
         }
-        if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        if (!make_synced(path, 0700)) {
             return file_error(err, errno, path);
         }
     }
@@ -85,7 +103,9 @@ bool directory_open_child(const Directory *directory, const char *name, Director
 bool directory_make_child(const Directory *directory, const char *name, Directory *out, Error *err)
 {
     out->descriptor = -1;
-    if (mkdirat(directory->descriptor, name, 0700) != 0 && errno != EEXIST) {
+    if (mkdirat(directory->descriptor, name, 0700) == 0) {
+        directory_sync(directory);
+    } else if (errno != EEXIST) {
         return directory_error(err, errno, directory, name);
     }
     return directory_open_child(directory, name, out, err);
