@@ -136,21 +136,28 @@ void debt_book_pay(DebtBook *book, Str step)
     for (Debt *debt = str_map_find(&book->by_step, step); debt != NULL; debt = debt->next_owed) {
         /* A change that is being made now comes after the reaction. */
         if (!debt->ended && debt->state != DEBT_POSSIBLE) {
+            debt->paid = true; /* also one that is not known to be owed: records may be lost */
             settle(debt);
         }
     }
 }
 
-static void close_run(DebtBook *book, bool noted_count)
+static bool is_left(const Debt *debt, bool power_failed)
+{
+    return debt->state == DEBT_OWED || debt->state == DEBT_POSSIBLE ||
+           (power_failed && (debt->state == DEBT_NOTED || debt->paid));
+}
+
+static void close_run(DebtBook *book, bool power_failed)
 {
     for (uint32_t i = 0; i < book->all.len; i++) {
         Debt *debt = book->all.items[i];
-        if (debt->state == DEBT_POSSIBLE || (debt->state == DEBT_NOTED && noted_count)) {
+        if (!debt->ended && is_left(debt, power_failed)) {
             debt->state = DEBT_OWED;
-        } else if (debt->state != DEBT_OWED) {
+        } else {
             debt->ended = true;
         }
-        debt->edge = false;
+        debt->edge = debt->paid = false;
     }
     book->open = false;
 }

@@ -15,7 +15,7 @@
  *
  * A run that did not end is recovered: an effect without outcome counts as a change. After a power
  * failure even that is not known, because the last records may be lost, so that everything noted
- * counts. */
+ * counts; and what was paid is owed again, because the last effects may be lost too. */
 #pragma once
 
 #include "base/str_map.h"
@@ -42,6 +42,7 @@ struct Debt {
     int64_t at_ms;      /* when it was made, or the run began */
     DebtState state;
     bool edge;        /* of the open run, and not only left from an earlier one */
+    bool paid;        /* during the open run: before its end the disk may not have the reaction */
     bool ended;       /* no longer in the book */
     Debt *next_owed;  /* of the same step */
     Debt *next_cause; /* of the same cause */

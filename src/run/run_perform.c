@@ -69,6 +69,7 @@ static bool before_effect(void *context, uint32_t step, const Outcome *found, Er
 {
     Books *books = context;
     const Step *of = graph_step(books->run->graph, step);
+    host_note_change(books->run->host);
     return journal_act(books->journal, of->id, str_from_c(of->spec->action->name), err);
 }
 

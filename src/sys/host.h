@@ -114,6 +114,9 @@ typedef enum SyncPolicy {
     SYNC_LATER,
 } SyncPolicy;
 void host_set_sync(Host *host, SyncPolicy policy);
+/* Something else than these functions, such as a command, changes or will change the machine: the
+ * next host_sync takes the file system of the root with it. */
+void host_note_change(Host *host);
 MUST_CHECK bool host_sync(Host *host, Error *err); /* syncfs of what was written since */
 
 /* --- Plans --------------------------------------------------------------------------------- */

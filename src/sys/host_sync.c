@@ -144,6 +144,13 @@ bool host_flush_directory(Host *host, int directory)
     return true;
 }
 
+void host_note_change(Host *host)
+{
+    if (host->sync == SYNC_LATER) {
+        host_flush_directory(host, host->root_descriptor);
+    }
+}
+
 bool host_sync(Host *host, Error *err)
 {
     bool ok = true;

@@ -102,15 +102,42 @@ static void after_a_power_failure_everything_not_known_counts(void **state)
     assert_int_equal(debt_book_kinds(book, STR("mail")), LISTEN);
 }
 
-static void a_power_failure_does_not_revive_what_was_paid(void **state)
+static void after_a_power_failure_what_was_paid_is_owed_again(void **state)
 {
     DebtBook *book = begin(state);
     debt_book_act(book, STR("conf"), 2000);
     debt_book_done(book, STR("conf"), true);
     debt_book_pay(book, STR("nginx"));
+    debt_book_act(book, STR("key"), 2000);
+    debt_book_done(book, STR("key"), false);
     debt_book_recover(book, STR("b2"));
-    assert_int_equal(debt_book_kinds(book, STR("nginx")), 0);
+    assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH); /* of both causes */
     assert_int_equal(debt_book_kinds(book, STR("reload")), ONCHANGES);
+    assert_int_equal(debt_book_kinds(book, STR("mail")), 0);
+    assert_int_equal(debt_book_count(book), 3);
+}
+
+static void what_was_paid_stays_so_when_only_the_process_died(void **state)
+{
+    DebtBook *book = begin(state);
+    debt_book_act(book, STR("conf"), 2000);
+    debt_book_done(book, STR("conf"), true);
+    debt_book_pay(book, STR("nginx"));
+    debt_book_recover(book, STR("b1"));
+    assert_int_equal(debt_book_kinds(book, STR("nginx")), 0);
+}
+
+static void what_was_paid_in_a_run_that_ended_stays_so(void **state)
+{
+    DebtBook *book = begin(state);
+    debt_book_act(book, STR("conf"), 2000);
+    debt_book_done(book, STR("conf"), true);
+    debt_book_pay(book, STR("nginx"));
+    debt_book_pay(book, STR("reload"));
+    debt_book_end(book);
+    debt_book_begin(book, STR("r2"), STR("b1"), 3000, NULL, 0);
+    debt_book_recover(book, STR("b2"));
+    assert_int_equal(debt_book_count(book), 0);
 }
 
 static void a_later_run_without_change_does_not_end_an_older_debt(void **state)
@@ -137,6 +164,15 @@ static void a_reaction_does_not_pay_for_a_change_that_is_being_made(void **state
     debt_book_act(book, STR("key"), 2100);
     debt_book_pay(book, STR("nginx"));
     debt_book_done(book, STR("key"), true);
+    assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
+}
+
+static void a_crash_between_the_reaction_and_the_end_of_a_change_owes_it(void **state)
+{
+    DebtBook *book = begin(state);
+    debt_book_act(book, STR("key"), 2100);
+    debt_book_pay(book, STR("nginx"));
+    debt_book_recover(book, STR("b1"));
     assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
 }
 
@@ -257,9 +293,12 @@ int main(void)
         BOOK_TEST(a_step_that_changed_nothing_owes_nothing),
         BOOK_TEST(an_effect_without_outcome_counts_as_a_change),
         BOOK_TEST(after_a_power_failure_everything_not_known_counts),
-        BOOK_TEST(a_power_failure_does_not_revive_what_was_paid),
+        BOOK_TEST(after_a_power_failure_what_was_paid_is_owed_again),
+        BOOK_TEST(what_was_paid_stays_so_when_only_the_process_died),
+        BOOK_TEST(what_was_paid_in_a_run_that_ended_stays_so),
         BOOK_TEST(a_later_run_without_change_does_not_end_an_older_debt),
         BOOK_TEST(a_reaction_does_not_pay_for_a_change_that_is_being_made),
+        BOOK_TEST(a_crash_between_the_reaction_and_the_end_of_a_change_owes_it),
         BOOK_TEST(a_cause_may_change_again_after_the_reaction),
         BOOK_TEST(an_edge_that_is_no_longer_there_owes_nothing_anew),
         BOOK_TEST(a_debt_taken_over_is_owed_once),
