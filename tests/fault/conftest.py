@@ -22,9 +22,9 @@ def eden_path():
 
 
 @pytest.fixture(scope="session")
-def moment_path():
-    """The library that kills a program at a chosen system call."""
-    return BUILD / "tests" / "fault" / "libmoment.so"
+def storage_path():
+    """The library that does to a program what disks and power cuts do."""
+    return BUILD / "tests" / "fault" / "libstorage.so"
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ def one_in(chance, count):
 
 def count_calls(world, library, order):
     counted = world.folder / "count"
-    env = world.environment(LD_PRELOAD=str(library), EDEN_KILL_COUNT=str(counted))
+    env = world.environment(LD_PRELOAD=str(library), EDEN_STORAGE_COUNT=str(counted))
     subprocess.run(world.command(order, "--progress", "none"), env=env, check=True,
                    stdout=subprocess.DEVNULL)  # fmt: skip
     if not counted.exists():
@@ -31,11 +31,11 @@ def count_calls(world, library, order):
     return int(counted.read_text())
 
 
-def test_killed_at_any_system_call_an_apply_leaves_nothing_torn_or_forgotten(world, moment_path):
+def test_killed_at_any_system_call_an_apply_leaves_nothing_torn_or_forgotten(world, storage_path):
     chance = random.Random(3)
     moments = {}
     for order in ORDERS:
-        moments[order] = count_calls(world, moment_path, order)
+        moments[order] = count_calls(world, storage_path, order)
         world.check_converged()
         world.next()
     assert min(moments.values()) > 50
@@ -43,7 +43,7 @@ def test_killed_at_any_system_call_an_apply_leaves_nothing_torn_or_forgotten(wor
     while killed < AT_CALLS:
         order = chance.choice(ORDERS)
         at = chance.randrange(1, moments[order] + 1)
-        env = world.environment(LD_PRELOAD=str(moment_path), EDEN_KILL_AT=str(at))
+        env = world.environment(LD_PRELOAD=str(storage_path), EDEN_STORAGE_KILL=str(at))
         done = subprocess.run(world.command(order, "--progress", "none"), env=env,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
         assert done.returncode in (0, -9), (order, at)

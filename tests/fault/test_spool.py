@@ -91,16 +91,16 @@ def test_killed_at_any_moment_no_record_is_lost(history):
     assert history.acks > KILLS
 
 
-def test_killed_in_the_middle_of_a_write_no_record_is_lost(history, moment_path):
+def test_killed_in_the_middle_of_a_write_no_record_is_lost(history, storage_path):
     chance = random.Random(2)
-    preload = {**os.environ, "LD_PRELOAD": str(moment_path)}
+    preload = {**os.environ, "LD_PRELOAD": str(storage_path)}
     preload["ASAN_OPTIONS"] = ":".join(
         filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"])
     )
     killed = unfinished = 0
     while killed < AT_CALLS:
         at = chance.randrange(1, 250)
-        running = history.start(chance, COUNT, {**preload, "EDEN_KILL_AT": str(at)})
+        running = history.start(chance, COUNT, {**preload, "EDEN_STORAGE_KILL": str(at)})
         text, errors = running.communicate()
         assert running.returncode in (0, -9), errors
         killed += running.returncode == -9

@@ -114,16 +114,16 @@ def test_killed_at_any_moment_no_acknowledged_write_is_lost(history):
     assert history.swaps > KILLS
 
 
-def test_killed_in_the_middle_of_a_write_no_acknowledged_write_is_lost(history, moment_path):
+def test_killed_in_the_middle_of_a_write_no_acknowledged_write_is_lost(history, storage_path):
     chance = random.Random(2)
-    preload = {**os.environ, "LD_PRELOAD": str(moment_path)}
+    preload = {**os.environ, "LD_PRELOAD": str(storage_path)}
     preload["ASAN_OPTIONS"] = ":".join(
         filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"])
     )
     killed = unfinished = 0
     while killed < AT_CALLS:
         at = chance.randrange(1, 350)
-        running = start(history, chance, COUNT, {**preload, "EDEN_KILL_AT": str(at)})
+        running = start(history, chance, COUNT, {**preload, "EDEN_STORAGE_KILL": str(at)})
         text, errors = running.communicate()
         assert running.returncode in (0, -9), errors
         killed += running.returncode == -9
@@ -134,9 +134,11 @@ def test_killed_in_the_middle_of_a_write_no_acknowledged_write_is_lost(history, 
 
 
 @pytest.mark.parametrize("at", [1, 2, 7, 60, 200])
-def test_a_failed_fsync_loses_nothing_and_ends_writing(tmp_path, at):
-    done = subprocess.run([WRITER, "sync", tmp_path / "store", str(at)],
-                          capture_output=True, text=True)  # fmt: skip
+def test_a_failed_fsync_loses_nothing_and_ends_writing(tmp_path, history, storage_path, at):
+    started = start(history, random.Random(3), 1)
+    assert started.communicate() and started.returncode == 0
+    env = {**os.environ, "LD_PRELOAD": str(storage_path), "EDEN_STORAGE_FAIL": f"fdatasync:{at}:EIO:store.db"}
+    done = subprocess.run([WRITER, "sync", tmp_path / "store"], env=env, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 

@@ -15,9 +15,9 @@ BUILD = pathlib.Path(os.environ.get("EDEN_BUILD", pathlib.Path(__file__).parents
 
 
 @pytest.fixture(scope="session")
-def moment_path():
+def storage_path():
     """A library that ends the program it is loaded into at a chosen system call: tests/fault."""
-    path = BUILD / "tests" / "fault" / "libmoment.so"
+    path = BUILD / "tests" / "fault" / "libstorage.so"
     if not path.is_file():
         pytest.fail(f"there is no {path}: run ninja in the build folder")
     return path

@@ -181,13 +181,13 @@ def test_removed_unit_that_is_still_loaded_is_found(server):
 
 
 @pytest.mark.parametrize("watched", [True, False], ids=["watched", "alone"])
-def test_killed_at_any_moment_the_next_run_leaves_nothing_behind(systemd, moment_path, watched):
+def test_killed_at_any_moment_the_next_run_leaves_nothing_behind(systemd, storage_path, watched):
     """kill -9 at every system call that changes something: afterwards systemd has loaded what is
     on the disk, and a service that watches its unit runs with it."""
     host = systemd()
     host.write("/usr/lib/systemd/system/app.service", text("/usr/bin/sleep 1000"))
     host.run("systemctl daemon-reload; systemctl start app")
-    host.run("cat > /run/moment.so", input=moment_path.read_bytes())
+    host.run("cat > /run/storage.so", input=storage_path.read_bytes())
 
     def site(seconds):
         steps = [unit("app", text(f"/usr/bin/sleep {seconds}"))]
@@ -197,7 +197,7 @@ def test_killed_at_any_moment_the_next_run_leaves_nothing_behind(systemd, moment
 
     def apply(seconds, **env):
         path = host.put_site(site(seconds))
-        env = {"LD_PRELOAD": "/run/moment.so", **{key: str(value) for key, value in env.items()}}
+        env = {"LD_PRELOAD": "/run/storage.so", **{key: str(value) for key, value in env.items()}}
         return host.run(["eden", "apply", path, "--progress", "none"], env=env, check=False)
 
     def check(seconds):
@@ -208,14 +208,14 @@ def test_killed_at_any_moment_the_next_run_leaves_nothing_behind(systemd, moment
             command = host.run(f"tr '\\0' ' ' < /proc/{pid}/cmdline").out
             assert command.strip().endswith(f" {seconds}")
 
-    assert apply(5000, EDEN_KILL_COUNT="/run/count").returncode == 0
+    assert apply(5000, EDEN_STORAGE_COUNT="/run/count").returncode == 0
     moments = int(host.read("/run/count"))
     assert moments > 10
     killed = 0
     for moment in range(1, moments + 1):
         if moment % 3 == 0:  # from time to time the file is new, and comes before another one
             host.run("rm /etc/systemd/system/app.service; systemctl daemon-reload")
-        done = apply(6000 + moment, EDEN_KILL_AT=moment)
+        done = apply(6000 + moment, EDEN_STORAGE_KILL=moment)
         assert done.returncode in (0, -9, 137), done
         killed += done.returncode != 0
         done = apply(6000 + moment)

@@ -1,0 +1,205 @@
+"""The power fails at any moment: nothing that was acknowledged is lost, nothing torn is believed.
+
+A program is run once with storage.c, which records what it does to its disk. Then for every moment of
+that run disks are made as a power cut could leave them (power.py), and the program is started on each.
+EDEN_POWER_CUTS=N tries N disks for each of the tests instead of a few dozen, EDEN_POWER_SEED=S others.
+"""
+
+import copy
+import os
+import random
+import shutil
+import subprocess
+
+import pytest
+
+import test_spool
+import test_store
+from power import Disk, read_record
+from world import ORDERS, World
+
+SEED = int(os.environ.get("EDEN_POWER_SEED", "1"))
+STATES = 4  # of one moment
+
+
+def cuts(default):
+    return int(os.environ.get("EDEN_POWER_CUTS", default))
+
+
+class Recorder:
+    """Records runs of programs on one disk, and makes the disks that a power cut could leave."""
+
+    def __init__(self, library, folder, disk):
+        self.library, self.folder, self.disk = library, folder, disk
+        self.record = folder / "record"
+        self.place = folder / "after the cut"
+        self.boot = folder / "boot"
+        self.boot.write_text("11111111-2222-3333-4444-555555555555\n")
+
+    def preload(self, **more):
+        options = [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"]
+        return {"LD_PRELOAD": str(self.library), "ASAN_OPTIONS": ":".join(filter(None, options)), **more}
+
+    def recording(self):
+        self.record.write_bytes(b"")
+        return self.preload(EDEN_STORAGE_RECORD=str(self.record))
+
+    def states(self, before, count):
+        """For moments all over the record: what had been said by then, and the disk at self.place."""
+        events = read_record(self.record)
+        assert any(event[0] == "W" for event in events), "nothing was recorded"
+        chance = random.Random(SEED)
+        moments = set(range(len(events) + 1))
+        if len(moments) * STATES > count:
+            # Behind what was said and what was synced, above all: there promises begin.
+            spoken = [i + 1 for i, event in enumerate(events) if event[0] in "PSFA"]
+            moments = set(chance.sample(spoken, min(len(spoken), count // STATES // 2)))
+            moments |= set(chance.sample(range(len(events) + 1), count // STATES - len(moments)))
+        for i in range(len(events) + 1):
+            if i in moments:
+                for number, state in enumerate(before.states(chance, STATES)):
+                    shutil.rmtree(self.place, ignore_errors=True)
+                    self.place.mkdir()
+                    before.write(self.place, state)
+                    yield f"moment {i} of {len(events)}, state {number}, seed {SEED}", before.said.decode()
+            if i < len(events):
+                before.feed(events[i])
+
+
+@pytest.fixture
+def recorder(storage_path, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    return Recorder(storage_path, tmp_path, disk)
+
+
+# --- The spool of a node -------------------------------------------------------------------------
+
+
+def check_after(history, folder, said, where, *more):
+    """What a look at the disk that was left shows, after all that had been said by then."""
+    after = copy.deepcopy(history)
+    after.folder = folder
+    after.hear(said)
+    try:
+        after.check(*more)
+    except AssertionError as why:
+        raise AssertionError(f"{where}: {why}") from why
+
+
+def test_no_record_of_the_spool_is_lost(recorder):
+    history = test_spool.History(recorder.disk / "spool")
+    chance = random.Random(SEED)
+    tried = 0
+    for _ in range(3):
+        before = Disk(recorder.disk)
+        running = history.start(chance, 60, {**os.environ, **recorder.recording()})
+        text, errors = running.communicate()
+        assert running.returncode == 0, errors
+        for where, said in recorder.states(before, cuts(120) // 3):
+            check_after(history, recorder.place / "spool", said, where)
+            tried += 1
+        history.hear(text)
+        history.check()
+    assert tried > 30
+    assert history.acks > 5
+
+
+# --- The store -----------------------------------------------------------------------------------
+
+
+def test_no_acknowledged_write_of_the_store_is_lost(recorder):
+    history = test_store.History(recorder.disk / "store")
+    chance = random.Random(SEED)
+    tried = 0
+    for life in range(2):
+        before = Disk(recorder.disk)
+        env = {**os.environ, **recorder.recording()}
+        running = test_store.start(history, chance, 150, env)
+        text, errors = running.communicate()
+        assert running.returncode == 0, errors
+        for where, said in recorder.states(before, cuts(80) // 2):
+            check_after(history, recorder.place / "store", said, where, chance)
+            tried += 1
+        history.hear(text)
+        history.check(chance)
+    assert tried > 40
+
+
+# --- A run ---------------------------------------------------------------------------------------
+
+
+def record_apply(world, recorder, order):
+    """Applies the site, and records also what its commands do, below the root."""
+    inside = {"lib/storage.so": None, "etc/ld.so.preload": "/lib/storage.so\n", "storage.record": ""}
+    for name, text in inside.items():
+        path = world.root / name
+        path.parent.mkdir(exist_ok=True)
+        if text is None:
+            shutil.copy(recorder.library, path)
+        else:
+            path.write_text(text)
+    recorder.record = world.root / "storage.record"
+    before = Disk(recorder.disk, {world.root / name for name in inside})
+    done = subprocess.run(world.command(order, "--progress", "none"), capture_output=True, text=True,
+                          env=world.environment(**recorder.recording()))  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (world.root / "etc" / "ld.so.preload").unlink()
+    return before
+
+
+def check_apply(world, recorder, order, default):
+    """Whatever the power cut leaves, files are whole, and the next apply does all that is owed."""
+    before = record_apply(world, recorder, order)
+    saved = world.version
+    for where, _ in recorder.states(before, cuts(default)):
+        after = copy.copy(world)
+        after.root, after.state = recorder.place / "root", recorder.place / "state"
+        boot = recorder.preload(EDEN_STORAGE_BOOT=str(recorder.boot))
+        after.environment = lambda **more: world.environment(**boot, **more)
+        try:
+            for name in ("alpha", "beta", "gamma", "delta"):
+                assert after.version_of(name) in (saved - 1, saved), name
+            after.converge(order)
+        except (AssertionError, ValueError) as why:
+            raise AssertionError(f"{where}: {why}") from why
+
+
+@pytest.fixture
+def world(eden_path, privileged, tmp_path, recorder):
+    if privileged:
+        pytest.fail("this test needs the rights of root: programs below another root are recorded")
+    return World(eden_path, tmp_path, disk=recorder.disk)
+
+
+@pytest.mark.parametrize("order", ORDERS[:2])
+def test_an_apply_forgets_nothing_and_tears_nothing(world, recorder, order):
+    world.converge()
+    world.next()
+    check_apply(world, recorder, order, 50)
+
+
+def test_the_first_apply_of_a_machine_forgets_nothing(world, recorder):
+    check_apply(world, recorder, "ansible", 50)
+
+
+def test_a_new_journal_forgets_nothing(world, recorder):
+    world.converge()
+    world.next()
+    (world.state / "journal").unlink()
+    check_apply(world, recorder, "ansible", 50)
+
+
+def test_what_is_owed_from_an_earlier_run_is_not_forgotten(world, recorder):
+    """The second run changes nothing but does what the first, which was killed, owes."""
+    world.converge()
+    world.next()
+    order = "ansible"
+    for at in range(60, 400, 10):
+        env = world.environment(**recorder.preload(EDEN_STORAGE_KILL=str(at)))
+        done = subprocess.run(world.command(order, "--progress", "none"), env=env,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        if done.returncode == -9 and world.version_of("delta") == world.version:
+            break
+    assert world.owed() >= {"both"}
+    check_apply(world, recorder, order, 40)
