@@ -257,7 +257,7 @@ static void record_write(int descriptor, const void *data, long size, off_t offs
 static ssize_t write_out(int descriptor, const void *data, size_t size, off_t offset)
 {
     bool half = is_the_moment();
-    if (fails("write", descriptor)) {
+    if (is_file(descriptor) && fails("write", descriptor)) {
         if (strcmp(fail_how, "short") != 0) {
             return -1;
         }

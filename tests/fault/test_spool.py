@@ -109,3 +109,27 @@ def test_killed_in_the_middle_of_a_write_no_record_is_lost(history, storage_path
         history.hear(text)
         history.check()
     assert history.cut > 0, "no write was torn"
+
+
+@pytest.mark.parametrize("fault, most", [("fdatasync:{}:EIO", 60), ("fdatasync:{}+:EIO", 60),
+                                         ("write:{}:short", 60), ("write:{}:ENOSPC", 60),
+                                         ("fsync:{}:EIO", 3), ("rename:{}:EIO", 2)])  # fmt: skip
+def test_a_failed_write_or_sync_is_made_up_for(history, storage_path, fault, most):
+    """What could not be written waits, and is written once: no record is lost, none is there twice."""
+    chance = random.Random(fault)
+    env = {**os.environ, "LD_PRELOAD": str(storage_path)}
+    env["ASAN_OPTIONS"] = ":".join(
+        filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"])
+    )
+    failed = 0
+    for _ in range(15):
+        at = chance.randrange(1, most + 1)
+        running = history.start(chance, COUNT, {**env, "EDEN_STORAGE_FAIL": fault.format(at)})
+        text, errors = running.communicate()
+        if running.returncode != 0:  # when it was opened
+            assert "spool_writer:" in errors
+        failed += errors.count("cannot be written")
+        history.hear(text)
+        history.check()
+    assert failed > 0
+    assert history.sent

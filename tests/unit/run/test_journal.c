@@ -251,6 +251,59 @@ static void damage_in_the_middle_is_told_and_the_rest_is_read(void **state)
     assert_int_equal(debt_book_count(journal_debts(world->journal)), 2);
 }
 
+static void a_torn_tail_of_a_run_that_ended_is_cut(void **state)
+{
+    World *world = *state;
+    act(world, "web#conf");
+    done(world, "web#conf", false);
+    assert_true(journal_end(world->journal, STR("ok"), &world->err));
+    drop_journal(world);
+    Str whole = content(world);
+    put_content(world, arena_format(&world->scratch->arena, "%" STR_FMT "0badc0de {\"t\":\"beg",
+                                    STR_ARG(whole)));
+    open_journal(world, "b1");
+    assert_int_equal(world->problems.count, 1);
+    assert_str(world->problems.items[0].code, "E0703");
+    assert_true(str_eq(content(world), whole));
+    /* What follows is whole, and not the end of the torn line. */
+    journal_begin(world->journal, &run);
+    act(world, "web#key");
+    done(world, "web#key", true);
+    drop_journal(world);
+    DebtBook book;
+    debt_book_init(&book, &world->scratch->arena);
+    JournalScan scan = journal_scan(content(world), &book);
+    assert_int_equal(scan.damaged, 0);
+    assert_int_equal(scan.whole, content(world).len);
+    assert_int_equal(debt_book_count(&book), 1);
+}
+
+static void damage_in_a_run_that_did_not_end_is_as_a_power_failure(void **state)
+{
+    World *world = *state;
+    act(world, "web#conf");
+    done(world, "web#conf", false);
+    size_t at = content(world).len - 20;
+    act(world, "web#conf");
+    done(world, "web#conf", false);
+    drop_journal(world);
+    Str text = content(world);
+    char *bytes = arena_copy_c(&world->scratch->arena, text);
+    bytes[at] ^= 1;
+    put_content(world, str_from(bytes, text.len));
+    open_journal(world, "b1");
+    assert_int_equal(world->problems.count, 2);
+    assert_str(world->problems.items[0].code, "E0702");
+    assert_str(world->problems.items[1].code, "E0704");
+    /* What is lost may have been of key, although the machine was not restarted. */
+    assert_int_equal(owed(world, "web#\"reload\"\n"), 1 << REQUISITE_ONCHANGES);
+    assert_int_equal(owed(world, "web#nginx"), 0);
+    drop_journal(world);
+    put_content(world, text);
+    open_journal(world, "b1");
+    assert_int_equal(debt_book_count(journal_debts(world->journal)), 0);
+}
+
 static void the_journal_stays_short(void **state)
 {
     World *world = *state;
@@ -429,6 +482,8 @@ int main(void)
         RUN_TEST(a_torn_tail_is_cut_at_every_byte),
         RUN_TEST(zeros_behind_the_last_record_are_cut),
         RUN_TEST(damage_in_the_middle_is_told_and_the_rest_is_read),
+        RUN_TEST(a_torn_tail_of_a_run_that_ended_is_cut),
+        RUN_TEST(damage_in_a_run_that_did_not_end_is_as_a_power_failure),
         RUN_TEST(the_journal_stays_short),
         RUN_TEST(what_was_there_before_reads_back),
         FOLDER_TEST(records_of_later_versions_are_skipped),
