@@ -143,11 +143,17 @@ static inline Buf render_buf(Render *r)
     };
     return render_buf_for(r, EXPECTED);
 }
+enum {
+    RENDER_FREE_TEXT = 1024 /* a longer one costs steps for its bytes */
+};
 static inline MUST_CHECK bool render_take(Render *r, Buf *buf, Value *out)
 {
     *out = value_string(buf_str(buf));
     arena_shrink(r->arena, buf->data, buf->cap + BUF_SLACK, buf->len);
-    return LIKELY(!buf->overflow) || render_out_of_memory(r);
+    if (UNLIKELY(buf->overflow)) {
+        return render_out_of_memory(r);
+    }
+    return LIKELY(buf->len < RENDER_FREE_TEXT) || render_charge(r, buf->len / 64);
 }
 
 /* A deterministic pseudo-random number below `bound` (> 0). */
