@@ -246,6 +246,25 @@ static void ready_steps_of_one_action_can_join(void **state)
     assert_true(schedule_is_finished(runner.schedule));
 }
 
+static void a_transaction_has_a_largest_size(void **state)
+{
+    AUTO_CLEAR(Buf) steps = buf_make(BUF_UNLIMITED);
+    for (int i = 0; i < JOIN_MAX + 10; i++) {
+        buf_put_format(&steps, "s%d mod=pkg; ", i);
+    }
+    buf_put_char(&steps, '\0');
+    AUTO_CLEAR(Runner) runner;
+    runner_start(&runner, steps.data, "", MODE_GENIUS, 1);
+    Work work, *more = ARENA_ARRAY(&runner.world.arena, Work, 2 * JOIN_MAX);
+    assert_true(schedule_next(runner.schedule, &work));
+    assert_int_equal(schedule_join(runner.schedule, work, more), JOIN_MAX);
+    for (int i = 0; i < JOIN_MAX; i++) {
+        end(&runner, more[i]);
+    }
+    end(&runner, work);
+    run_serial(&runner); /* the rest comes later, each step once */
+}
+
 static void what_waits_holds_only_its_dependents(void **state)
 {
     AUTO_CLEAR(Runner) runner;
@@ -361,6 +380,7 @@ int main(void)
         cmocka_unit_test(mode_justdoit_takes_all_that_is_allowed),
         cmocka_unit_test(mode_genius_takes_long_chains_first_and_sources_before_packages),
         cmocka_unit_test(ready_steps_of_one_action_can_join),
+        cmocka_unit_test(a_transaction_has_a_largest_size),
         cmocka_unit_test(what_waits_holds_only_its_dependents),
         cmocka_unit_test(what_still_waits_at_the_end_is_done_as_waiting),
         cmocka_unit_test(debts_are_known_to_decisions_and_reactions),

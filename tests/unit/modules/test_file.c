@@ -156,6 +156,21 @@ static void sets_owner_and_mode_alone(void **state)
     assert_string_equal(text_of(fixture, "/motd"), "text");
 }
 
+static void a_new_owner_leaves_the_set_id_bits(void **state)
+{
+    Fixture *fixture = *state;
+    if (geteuid() != 0) {
+        fail_msg("this test gives a file to another user, which takes root privileges");
+    }
+    put(fixture, "/tool", "text", 04755);
+    use_file(fixture, "file.managed", "/tool");
+    set_param(fixture, "mode", value_int(04755));
+    set_text(fixture, "owner", "1234");
+    changes_once(fixture);
+    assert_int_equal(info_of(fixture, "/tool").uid, 1234);
+    assert_int_equal(info_of(fixture, "/tool").mode, 04755);
+}
+
 static void an_unknown_owner_fails_but_not_in_a_plan(void **state)
 {
     Fixture *fixture = *state;
@@ -639,6 +654,7 @@ int main(void)
         IN_ROOT(changes_content_and_keeps_the_mode),
         IN_ROOT(what_not_everybody_may_read_is_not_shown),
         IN_ROOT(sets_owner_and_mode_alone),
+        IN_ROOT(a_new_owner_leaves_the_set_id_bits),
         IN_ROOT(an_unknown_owner_fails_but_not_in_a_plan),
         IN_ROOT(secrets_are_not_shown),
         IN_ROOT(what_is_no_text_is_told_by_size_and_hash),

@@ -178,6 +178,38 @@ static void a_cron_job_is_a_file(void **state)
     settle(fixture, true);
 }
 
+static void variables_of_a_cron_job_are_lines_of_their_own(void **state)
+{
+    Fixture *fixture = *state;
+    static const struct {
+        const char *name, *value;
+        bool taken;
+    } cases[] = {
+        { "MAILTO", "root", true },
+        { "MAILTO", "", true },
+        { "MAILTO", "a\n* * * * * root id", false },
+        { "MAILTO", "a\n", false },
+        { "A=b\nC", "x", false },
+        { "A B", "x", false },
+        { "1A", "x", false },
+        { "", "x", false },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        use_cron(fixture, "true");
+        Map *env = map_new(&fixture->arena, 1);
+        map_set_str(&fixture->arena, env, str_from_c(cases[i].name),
+                    value_string(str_from_c(cases[i].value)));
+        set_param(fixture, "env", value_map(env));
+        assert_int_equal(run(fixture), cases[i].taken);
+        if (cases[i].taken) {
+            assert_str(content(fixture, "/etc/cron.d/backup"),
+                       arena_format(&fixture->arena, "# by eden\n%s=%s\n* * * * * root true\n%c",
+                                    cases[i].name, cases[i].value, '\0')
+                           .data);
+        }
+    }
+}
+
 static void a_time_that_cron_would_pass_over_is_refused(void **state)
 {
     Fixture *fixture = *state;
@@ -415,6 +447,7 @@ int main(void)
         IN_ROOT(a_host_without_a_proper_name_or_address_is_refused),
         IN_ROOT(a_limit_is_one_line),
         IN_ROOT(a_cron_job_is_a_file),
+        IN_ROOT(variables_of_a_cron_job_are_lines_of_their_own),
         IN_ROOT(a_time_that_cron_would_pass_over_is_refused),
         IN_ROOT(secrets_of_a_cron_job_are_not_shown),
         IN_ROOT(a_cron_job_of_nobody_waits_for_its_user),

@@ -214,6 +214,19 @@ static void instances_of_for_each_are_told_together_and_one_by_one(void **state)
                "!'item' is undefined: add 'forEach: [...]' to this step");
 }
 
+static void a_template_cannot_change_the_item_of_its_step(void **state)
+{
+    SiteWorld *world = *state;
+    Run *run = load_run(world, false);
+    List *list = list_new(&world->folder->arena, 1);
+    list_push(&world->folder->arena, list, value_int(1));
+    run->items[STEP_EACH_A].item = value_list(list);
+    Str refused = eval_in(run, STEP_EACH_A, false, "item.append(2)");
+    assert_true(str_starts(refused, STR("!")));
+    assert_str(eval_in(run, STEP_EACH_A, false, "item"), "[1]");
+    assert_int_equal(list->len, 1);
+}
+
 static void a_step_sees_its_own_result_where_it_has_one(void **state)
 {
     SiteWorld *world = *state;
@@ -300,6 +313,7 @@ int main(void)
         WORLD_TEST(what_did_not_run_has_no_output),
         WORLD_TEST(names_are_looked_for_in_the_own_job_first),
         WORLD_TEST(instances_of_for_each_are_told_together_and_one_by_one),
+        WORLD_TEST(a_template_cannot_change_the_item_of_its_step),
         WORLD_TEST(a_step_sees_its_own_result_where_it_has_one),
         WORLD_TEST(in_a_plan_output_is_unknown_and_flows_on),
         WORLD_TEST(variables_and_macros_of_steps_work_and_see_no_steps),
