@@ -40,6 +40,7 @@ typedef struct Play {
     int64_t change_ms;
     bool ran_since;
     const Leave *leave;  /* asked for by "apply leaver" */
+    uint32_t ticks;      /* of the view */
     uint32_t interrupts; /* sent by "apply interrupter" */
     Executor *executor;
 } Play;
@@ -224,6 +225,11 @@ static void view_waits(void *context, uint32_t step, Str why, int64_t until_us)
     happens(play, "waits",
             arena_format(&play->world.arena, "%" STR_FMT ": %" STR_FMT,
                          STR_ARG(step_name(play, step)), STR_ARG(why)));
+}
+
+static void view_tick(void *context)
+{
+    ((Play *)context)->ticks++;
 }
 
 static void view_interrupted(void *context, bool again)
@@ -530,9 +536,10 @@ static void test_a_condition_is_waited_for(void **state)
 {
     PLAY(play, "a", { "when x", "n" }, { "ask again x", "ny" });
     spec_of(&play, "a")->when = condition(&play, "x", three_tries);
-    play.settings.view = (RunView){ .context = &play, .waits = view_waits };
+    play.settings.view = (RunView){ .context = &play, .waits = view_waits, .tick = view_tick };
     assert_str(run(&play), "when x\nwaits a: waits for: x\nask again x\nwaits a: waits for: x\n"
                            "ask again x\nparams a\ncheck a\nbefore a\napply a\nafter a\n");
+    assert_true(play.ticks > 0);
     assert_result(&play, "a", RESULT_CHANGED);
     assert_str(report_of(&play, "a")->reason, "");
 }

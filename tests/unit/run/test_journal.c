@@ -159,6 +159,21 @@ static void a_killed_run_owes_only_for_what_it_touched(void **state)
     assert_int_equal(debt_book_count(journal_debts(world->journal)), 1);
 }
 
+static void a_killed_run_names_the_steps_it_was_in_the_middle_of(void **state)
+{
+    World *world = *state;
+    act(world, "web#conf");
+    done(world, "web#conf", false);
+    act(world, "web#key");
+    act(world, "web#motd");
+    drop_journal(world);
+    open_journal(world, "b1");
+    assert_str(world->problems.items[0].code, "E0704");
+    assert_int_not_equal(
+        str_find(world->problems.items[0].message, STR("in the middle of web#key, web#motd;"), 0),
+        STR_NOT_FOUND);
+}
+
 static void a_power_failure_owes_for_all_that_is_not_known(void **state)
 {
     World *world = *state;
@@ -477,6 +492,7 @@ int main(void)
         RUN_TEST(a_step_does_not_pay_before_its_reaction_at_the_end),
         RUN_TEST(debts_outlive_a_killed_process),
         RUN_TEST(a_killed_run_owes_only_for_what_it_touched),
+        RUN_TEST(a_killed_run_names_the_steps_it_was_in_the_middle_of),
         RUN_TEST(a_power_failure_owes_for_all_that_is_not_known),
         RUN_TEST(paid_debts_are_gone_in_the_next_run),
         RUN_TEST(a_torn_tail_is_cut_at_every_byte),
