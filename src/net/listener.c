@@ -1,6 +1,7 @@
 #include "net/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -276,7 +277,8 @@ static bool bind_to(Listener *listener, const Address *address, Error *err)
         snprintf(listener->path, sizeof listener->path, "%s", address->host);
         /* Nobody connects before it listens. */
         unsigned mode = listener->options.mode == 0 ? 0600 : listener->options.mode;
-        if (chmod(listener->path, mode) != 0) {
+        /* In a directory of somebody else another file may have its name by now. */
+        if (fchmodat(AT_FDCWD, listener->path, mode, AT_SYMLINK_NOFOLLOW) != 0) {
             return error_set(err, ERROR_OS, "cannot set the mode: %s", strerror(errno));
         }
     }

@@ -14,6 +14,7 @@
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/file_error.h"
+#include "sys/open_trusted.h"
 
 enum {
     REMOVE_DEPTH = 8, /* directories in directories; ours have two */
@@ -29,86 +30,36 @@ bool directory_error(Error *err, int number, const Directory *directory, const c
     return file_error(err, number, path);
 }
 
-static bool open_at(int parent, const char *name, const char *path, Directory *out, Error *err)
-{
-    snprintf(out->path, sizeof out->path, "%s", path);
-    out->descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return out->descriptor >= 0 || file_error(err, errno, path);
-}
-
 bool directory_open(const char *path, Directory *out, Error *err)
 {
-    return open_at(AT_FDCWD, path, path, out, err);
-}
-
-/* mkdir that lasts: without the name in its parent, all that is synced below would be lost with it. */
-static bool make_synced(const char *path, mode_t mode)
-{
-    char parent[4096];
-    if (mkdir(path, mode) != 0) {
-        return errno == EEXIST;
-    }
-    const char *slash = strrchr(path, '/');
-    snprintf(parent, sizeof parent, "%.*s", slash == NULL ? 1 : (int)(slash - path + 1),
-             slash == NULL ? "." : path);
-    int descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor >= 0) {
-        (void)!fsync(descriptor);
-        close(descriptor);
-    }
-    return true;
+    snprintf(out->path, sizeof out->path, "%s", path);
+    return open_trusted(AT_FDCWD, path, path, false, &out->descriptor, err);
 }
 
 /* Parents are made as readable as usual: only what is in the last one is ours alone. */
-static bool make_parents(const char *path, Error *err)
-{
-    char part[4096];
-    if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part) {
-        return file_error(err, ENAMETOOLONG, path);
-    }
-    for (char *slash = part; (slash = strchr(slash + 1, '/')) != NULL;) {
-        *slash = '\0';
-        if (!make_synced(part, 0755)) {
-            return file_error(err, errno, part);
-        }
-        *slash = '/';
-    }
-    return true;
-}
-
 bool directory_make(const char *path, Directory *out, Error *err)
 {
-    out->descriptor = -1;
-    if (!make_synced(path, 0700)) {
-        if (errno != ENOENT) {
-            return file_error(err, errno, path);
-        }
-        if (!make_parents(path, err)) {
-            return false;
-        }
-        if (!make_synced(path, 0700)) {
-            return file_error(err, errno, path);
-        }
-    }
-    return directory_open(path, out, err);
+    snprintf(out->path, sizeof out->path, "%s", path);
+    return open_trusted(AT_FDCWD, path, path, true, &out->descriptor, err);
+}
+
+static bool open_child(const Directory *directory, const char *name, bool makes, Directory *out,
+                       Error *err)
+{
+    char path[NAME_BYTES + sizeof directory->path];
+    snprintf(path, sizeof path, "%s/%s", directory->path, name);
+    snprintf(out->path, sizeof out->path, "%.*s", (int)sizeof out->path - 1, path);
+    return open_trusted(directory->descriptor, name, path, makes, &out->descriptor, err);
 }
 
 bool directory_open_child(const Directory *directory, const char *name, Directory *out, Error *err)
 {
-    char path[NAME_BYTES + sizeof directory->path];
-    snprintf(path, sizeof path, "%s/%s", directory->path, name);
-    return open_at(directory->descriptor, name, path, out, err);
+    return open_child(directory, name, false, out, err);
 }
 
 bool directory_make_child(const Directory *directory, const char *name, Directory *out, Error *err)
 {
-    out->descriptor = -1;
-    if (mkdirat(directory->descriptor, name, 0700) == 0) {
-        directory_sync(directory);
-    } else if (errno != EEXIST) {
-        return directory_error(err, errno, directory, name);
-    }
-    return directory_open_child(directory, name, out, err);
+    return open_child(directory, name, true, out, err);
 }
 
 bool directory_set_mode(const Directory *directory, unsigned mode, Error *err)
@@ -387,6 +338,21 @@ int64_t directory_disk_free(const Directory *directory)
     return fstatvfs(directory->descriptor, &status) == 0
                ? (int64_t)(status.f_bavail * status.f_frsize)
                : 0;
+}
+
+bool directory_reserve(const Directory *directory, const char *name, int64_t bytes)
+{
+    int descriptor = openat(directory->descriptor, name,
+                            O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (descriptor < 0) {
+        return false;
+    }
+    bool ok = posix_fallocate(descriptor, 0, bytes) == 0;
+    close(descriptor);
+    if (!ok) {
+        unlinkat(directory->descriptor, name, 0);
+    }
+    return ok;
 }
 
 bool directory_has(const Directory *directory, const char *name)
