@@ -26,6 +26,7 @@ static void put_spool(Buf *out, const MembershipStatus *status)
     json_out_int(out, "bytes", (int64_t)status->outbox.bytes);
     json_out_int(out, "dropped", (int64_t)status->outbox.dropped);
     json_out_int(out, "file_bytes", status->spool.bytes);
+    json_out_bool(out, "damaged", status->spool.was_damaged);
     if (status->spool.why != NULL) {
         json_out_text(out, "why", str_from_c(status->spool.why->text));
     }

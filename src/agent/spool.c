@@ -9,7 +9,8 @@
 #include "base/memory.h"
 #include "sys/append_file.h"
 
-#define SPOOL_NAME "spool"
+#define SPOOL_NAME    "spool"
+#define SPOOL_DAMAGED "spool.damaged" /* what could not be read of it, the last time that was so */
 
 struct Spool {
     SpoolOptions options;
@@ -25,6 +26,34 @@ struct Spool {
     bool failing;
     Error why;
 };
+
+/* --- Damage ---------------------------------------------------------------------------------- */
+
+/* What could not be read is kept for whoever looks into it; the rest goes on. */
+static void save_damaged(const Spool *spool, Str bytes)
+{
+    Error err;
+    if (directory_write(spool->options.directory, SPOOL_DAMAGED, bytes, true, &err)) {
+        log_error("a part of the spool is damaged; what was in it is lost, the rest goes on",
+                  LOG_INT("bytes", (int64_t)bytes.len), LOG_C("saved_as", SPOOL_DAMAGED),
+                  LOG_C("directory", spool->options.directory->path));
+    } else {
+        log_error("a part of the spool is damaged, and cannot be saved aside",
+                  LOG_INT("bytes", (int64_t)bytes.len), LOG_C("error", err.text));
+    }
+}
+
+static void note_damage(const Spool *spool, Str text, const SpoolImage *image)
+{
+    AUTO_CLEAR(Buf) bytes = buf_make(BUF_UNLIMITED);
+    for (uint32_t i = 0; i < image->damaged.len; i++) {
+        const SpoolSpan *span = &image->damaged.items[i];
+        buf_put(&bytes, str_slice(text, span->from, span->to));
+    }
+    if (bytes.len > 0) {
+        save_damaged(spool, buf_str(&bytes));
+    }
+}
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
@@ -83,6 +112,7 @@ static bool make_image(Spool *spool, Error *err)
     if (!spool_read(&arena, buf_str(&all), &image, err)) {
         return error_wrap(err, "%s", spool->file.name);
     }
+    note_damage(spool, buf_str(&all), &image);
     buf_clear(&spool->image);
     spool->image = buf_make(BUF_UNLIMITED);
     spool_print(&image, &spool->image);
@@ -215,7 +245,25 @@ static bool make_file(Spool *spool, Error *err)
     return directory_write(spool->options.directory, SPOOL_NAME, buf_str(&out), true, err);
 }
 
-/* Everything that is there; a torn tail goes. */
+/* The records that can be read become the file, at one moment. */
+static bool rewrite(Spool *spool, const SpoolImage *image, Error *err)
+{
+    spool_print(image, &spool->image);
+    return write_image(spool, err);
+}
+
+/* Nothing of it can be read, and it is not one of another version: the node goes on with an empty one. */
+static bool start_anew(Spool *spool, Arena *arena, Str text, SpoolImage *image, Error *err)
+{
+    save_damaged(spool, text);
+    append_file_close(&spool->file);
+    return make_file(spool, err) &&
+           append_file_open(spool->options.directory, SPOOL_NAME, &spool->file, err) &&
+           append_file_read(&spool->file, arena, SPOOL_FILE_MAX, &text, err) &&
+           spool_read(arena, text, image, err);
+}
+
+/* Everything that is there; a torn tail goes, and so does what is damaged. */
 static bool load(Spool *spool, Arena *arena, SpoolImage *image, Error *err)
 {
     const Directory *directory = spool->options.directory;
@@ -229,7 +277,13 @@ static bool load(Spool *spool, Arena *arena, SpoolImage *image, Error *err)
         return false;
     }
     if (!spool_read(arena, text, image, err)) {
-        return error_wrap(err, "%s", spool->file.name);
+        bool is_other = str_starts(text, SPOOL_ANY) && !str_starts(text, SPOOL_MAGIC);
+        return err->kind == ERROR_INVALID && !is_other ? start_anew(spool, arena, text, image, err)
+                                                       : error_wrap(err, "%s", spool->file.name);
+    }
+    if (image->damaged.len > 0) {
+        note_damage(spool, text, image);
+        return rewrite(spool, image, err);
     }
     if (image->whole < text.len) {
         log_warning("the end of the spool was not written to its end, cutting it",
@@ -297,5 +351,6 @@ Outbox *spool_outbox(Spool *spool)
 
 SpoolStatus spool_status(const Spool *spool)
 {
-    return (SpoolStatus){ spool->file.size, spool->failing ? &spool->why : NULL };
+    return (SpoolStatus){ spool->file.size, spool->failing ? &spool->why : NULL,
+                          directory_has(spool->options.directory, SPOOL_DAMAGED) };
 }

@@ -33,8 +33,10 @@ typedef struct SpoolOptions {
     void *context;
 } SpoolOptions;
 
-/* Opens or makes it. A tail that was not written to its end is cut with a warning; other damage is
- * ERROR_INVALID with the place, and nothing is changed. */
+/* Opens or makes it. A tail that was not written to its end is cut with a warning. Records that are
+ * damaged are lost, and those alone: what cannot be read is saved as spool.damaged beside it, and logged.
+ * The numbers of the others stay, so that a server takes each once and sees a gap. A file of another
+ * version is ERROR_INVALID, and nothing is changed. */
 MUST_CHECK bool spool_open(const SpoolOptions *options, Spool **out, Error *err);
 /* Tries once to write what waits. NULL is fine. */
 void spool_close(Spool *spool);
@@ -46,5 +48,6 @@ Outbox *spool_outbox(Spool *spool);
 typedef struct SpoolStatus {
     int64_t bytes;    /* of the file */
     const Error *why; /* the disk takes nothing at present; else NULL */
+    bool was_damaged; /* spool.damaged is there, until somebody removes it */
 } SpoolStatus;
 SpoolStatus spool_status(const Spool *spool);

@@ -13,8 +13,8 @@ typedef enum EntryKind {
 } EntryKind;
 
 enum {
-    /* Kind of entry, sequence, kind, lost, lengths of key and body. */
-    RECORD_HEAD = 1 + 8 + 1 + 8 + 4 + 4,
+    ENTRY_HEAD = 1 + 8,                       /* kind of entry, sequence */
+    RECORD_HEAD = ENTRY_HEAD + 1 + 8 + 4 + 4, /* then kind, lost, lengths of key and body */
 };
 
 /* --- Writing --------------------------------------------------------------------------------- */
@@ -108,6 +108,7 @@ static bool frame_at(Str text, size_t at, uint64_t epoch, Str *content)
 typedef struct Reader {
     Arena *arena;
     SpoolImage *image;
+    uint64_t last_record; /* they come in the order of their numbers */
     bool started;
 } Reader;
 
@@ -145,7 +146,7 @@ static bool take_record(Reader *reader, Str content, size_t at, uint64_t sequenc
     uint64_t kind = number_at(content, at + 9, 1), lost = number_at(content, at + 10, 8);
     uint64_t key_len = number_at(content, at + 18, 4), body_len = number_at(content, at + 22, 4);
     if (kind > RECORD_LOG || key_len > SESSION_RECORD_KEY_MAX || body_len > SESSION_RECORD_MAX ||
-        key_len + body_len > content.len - start || sequence <= reader->image->last_sequence) {
+        key_len + body_len > content.len - start || sequence <= reader->last_record) {
         return false;
     }
     *end = start + (size_t)(key_len + body_len);
@@ -153,7 +154,10 @@ static bool take_record(Reader *reader, Str content, size_t at, uint64_t sequenc
                       str_slice(content, start, start + (size_t)key_len),
                       str_slice(content, start + (size_t)key_len, *end), lost };
     VEC_PUSH(reader->arena, &reader->image->records, record);
-    reader->image->last_sequence = sequence;
+    reader->last_record = sequence;
+    if (sequence > reader->image->last_sequence) {
+        reader->image->last_sequence = sequence;
+    }
     return true;
 }
 
@@ -173,8 +177,11 @@ static bool take_entry(Reader *reader, Str content, size_t *at)
         reader->started = true; /* the records of this frame are of before: see take_frame */
         return true;
     }
-    if (!reader->started || sequence > image->last_sequence) {
+    if (!reader->started || (sequence > image->last_sequence && image->damaged.len == 0)) {
         return false;
+    }
+    if (sequence > image->last_sequence) { /* the record is in what was lost */
+        image->last_sequence = sequence;
     }
     if (kind == ENTRY_DROP) {
         drop_record(&image->records, sequence);
@@ -217,28 +224,81 @@ static bool has_frame_after(Str text, size_t from, uint64_t epoch, size_t *place
     return false;
 }
 
+static void note_damage(Reader *reader, size_t from, size_t to)
+{
+    SpoolSpan span = { from, to };
+    VEC_PUSH(reader->arena, &reader->image->damaged, span);
+}
+
+/* The first frame has the start alone; the second one is at a fixed place, and knows the epoch too. */
+static uint64_t epoch_of(Str text)
+{
+    const size_t places[] = { SPOOL_MAGIC.len, SPOOL_MAGIC.len + SPOOL_FRAME_HEAD + ENTRY_HEAD };
+    Str content;
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        uint64_t epoch =
+            text.len >= places[i] + SPOOL_FRAME_HEAD ? number_at(text, places[i] + 4, 8) : 0;
+        if (epoch != 0 && frame_at(text, places[i], epoch, &content)) {
+            return epoch;
+        }
+    }
+    return text.len >= places[0] + SPOOL_FRAME_HEAD ? number_at(text, places[0] + 4, 8) : 0;
+}
+
+/* Where the frames begin, and their epoch. */
+static bool find_start(Reader *reader, Str text, size_t *at, Error *err)
+{
+    SpoolImage *image = reader->image;
+    Str content;
+    *at = SPOOL_MAGIC.len;
+    image->epoch = epoch_of(text);
+    bool is_whole = image->epoch != 0 && frame_at(text, *at, image->epoch, &content);
+    if (!str_starts(text, SPOOL_MAGIC)) {
+        if (!is_whole) {
+            return error_set(err, ERROR_INVALID, "this is no spool, or one of another eden");
+        }
+        note_damage(reader, 0, *at);
+    }
+    if (is_whole) {
+        return true;
+    }
+    size_t later;
+    if (image->epoch == 0 || !has_frame_after(text, *at, image->epoch, &later)) {
+        return error_set(err, ERROR_INVALID, "the start is damaged");
+    }
+    note_damage(reader, *at, later);
+    reader->started = true;
+    *at = later;
+    return true;
+}
+
+static bool take_frames(Reader *reader, Str text, size_t *at, Error *err)
+{
+    for (Str content; *at < text.len;) {
+        size_t later;
+        if (frame_at(text, *at, reader->image->epoch, &content)) {
+            if (!take_frame(reader, content, *at, err)) {
+                return false;
+            }
+            *at += SPOOL_FRAME_HEAD + content.len;
+        } else if (has_frame_after(text, *at, reader->image->epoch, &later)) {
+            note_damage(reader, *at, later);
+            *at = later;
+        } else {
+            break;
+        }
+    }
+    return true;
+}
+
 bool spool_read(Arena *arena, Str text, SpoolImage *out, Error *err)
 {
     *out = (SpoolImage){ 0 };
-    size_t at = SPOOL_MAGIC.len;
-    Str content;
-    if (!str_starts(text, SPOOL_MAGIC)) {
-        return error_set(err, ERROR_INVALID, "this is no spool, or one of another eden");
+    Reader reader = { .arena = arena, .image = out };
+    size_t at, live = 0;
+    if (!find_start(&reader, text, &at, err) || !take_frames(&reader, text, &at, err)) {
+        return false;
     }
-    if (text.len - at >= SPOOL_FRAME_HEAD) {
-        out->epoch = number_at(text, at + 4, 8);
-    }
-    if (out->epoch == 0 || !frame_at(text, at, out->epoch, &content)) {
-        return error_set(err, ERROR_INVALID, "the start is damaged");
-    }
-    Reader reader = { arena, out, false };
-    while (at < text.len && frame_at(text, at, out->epoch, &content)) {
-        if (!take_frame(&reader, content, at, err)) {
-            return false;
-        }
-        at += SPOOL_FRAME_HEAD + content.len;
-    }
-    size_t live = 0;
     for (uint32_t i = 0; i < out->records.len; i++) {
         live += spool_record_size(&out->records.items[i]);
     }
@@ -246,12 +306,6 @@ bool spool_read(Arena *arena, Str text, SpoolImage *out, Error *err)
         return error_set(err, ERROR_LIMIT, "more than %d bytes wait to be sent", SPOOL_LIVE_MAX);
     }
     out->whole = at;
-    size_t later;
-    if (at < text.len && has_frame_after(text, at, out->epoch, &later)) {
-        return error_set(err, ERROR_INVALID,
-                         "damaged from byte %zu to byte %zu, and whole again behind that", at,
-                         later);
-    }
     return true;
 }
 
@@ -259,10 +313,12 @@ void spool_print(const SpoolImage *image, Buf *out)
 {
     AUTO_CLEAR(Buf) content = buf_make(SPOOL_CONTENT_MAX);
     spool_put_start(&content, image->last_sequence);
-    for (uint32_t i = 0; i < image->records.len; i++) {
-        spool_put_record(&content, &image->records.items[i]);
-    }
-    BUG_IF(content.overflow);
     buf_put(out, SPOOL_MAGIC);
     spool_put_frame(out, image->epoch, buf_str(&content));
+    for (uint32_t i = 0; i < image->records.len; i++) {
+        buf_reset(&content);
+        spool_put_record(&content, &image->records.items[i]);
+        BUG_IF(content.overflow);
+        spool_put_frame(out, image->epoch, buf_str(&content));
+    }
 }

@@ -9,6 +9,9 @@
  * records that were dropped, and up to where they are not needed any more. Numbers are little
  * endian.
  *
+ * A record has a frame of its own, so that damage takes what it hits and nothing else: the next whole
+ * frame of the same epoch goes on.
+ *
  * The epoch in each frame is random, and nobody who writes records knows it: so a frame
  * inside of a record is never taken for one of ours. */
 #pragma once
@@ -22,6 +25,7 @@ enum {
     SPOOL_FRAME_HEAD = 16,
 };
 
+#define SPOOL_ANY   STR("eden.spool/") /* of whatever version */
 #define SPOOL_MAGIC STR("eden.spool/1\n")
 
 /* --- Writing --------------------------------------------------------------------------------- */
@@ -36,15 +40,22 @@ void spool_put_frame(Buf *out, uint64_t epoch, Str content);
 
 typedef VEC(Record) SpoolRecords;
 
+/* Bytes between whole frames that make none. */
+typedef struct SpoolSpan {
+    size_t from, to;
+} SpoolSpan;
+
 typedef struct SpoolImage {
     uint64_t epoch;
     uint64_t last_sequence; /* the highest that was ever stored */
     SpoolRecords records;   /* those that are still needed, in order; they borrow the text */
     size_t whole;           /* bytes up to the end of the last whole frame */
+    VEC(SpoolSpan) damaged; /* before that; what was in them is lost */
 } SpoolImage;
 
 /* Damage behind the last whole frame is what an end in the middle of a write leaves: it is not in
- * `whole`. Any other fails with ERROR_INVALID and the place; too many records with ERROR_LIMIT. */
+ * `whole`. Other damage is in `damaged`, as long as the epoch is known. Fails with ERROR_INVALID and the
+ * place when nothing of it can be read, with ERROR_LIMIT when there are too many records. */
 MUST_CHECK bool spool_read(Arena *arena, Str text, SpoolImage *out, Error *err);
 /* The file that says the same with nothing that is not needed. */
 void spool_print(const SpoolImage *image, Buf *out);

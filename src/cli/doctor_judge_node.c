@@ -237,6 +237,15 @@ DoctorResult judge_spool(Arena *arena, const DoctorView *view)
     if (why.len > 0) {
         return doctor_say(arena, DOCTOR_FAILED, "it cannot be written: %" STR_FMT, STR_ARG(why));
     }
+    if (value_get_bool(spool, "damaged")) {
+        return doctor_fix(doctor_say(arena, DOCTOR_WARNING,
+                                     "%" STR_FMT
+                                     "; records were lost because a part of the spool was damaged",
+                                     STR_ARG(waiting)),
+                          "check the disk; what was lost is in agent/spool/spool.damaged of the "
+                          "state directory: remove "
+                          "it when it is not needed any more");
+    }
     if (dropped > 0 || value_get_int(spool, "bytes") > SPOOL_MANY_BYTES) {
         return doctor_say(arena, DOCTOR_WARNING,
                           "%" STR_FMT ", %" PRId64 " log%s had to be dropped", STR_ARG(waiting),

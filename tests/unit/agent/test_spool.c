@@ -1,11 +1,38 @@
 #include "agent/spool.h"
 
+#include <errno.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "agent/spool_frame.h"
 #include "base/log.h"
 #include "scratch.h"
 #include "sys/file.h"
+
+/* In place of libc's: all of them are counted, and may fail. */
+static int syncs;
+static bool syncs_fail;
+
+static int sync_by(long call, int descriptor)
+{
+    syncs++;
+    if (syncs_fail) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(call, descriptor);
+}
+
+int fsync(int fd)
+{
+    return sync_by(SYS_fsync, fd);
+}
+
+int fdatasync(int fildes)
+{
+    return sync_by(SYS_fdatasync, fildes);
+}
 
 typedef struct Fixture {
     Scratch *scratch;
@@ -210,31 +237,162 @@ static void test_a_torn_tail_is_cut(void **state)
     check_unsent(f, "a");
 }
 
-static void test_any_other_damage_is_an_error(void **state)
+static void flip(Fixture *f, Str text, size_t at)
+{
+    char *bytes = arena_copy_c(&f->scratch->arena, text);
+    bytes[at] ^= 0x10;
+    put_file(f, str_from(bytes, text.len));
+}
+
+static bool has_damaged(Fixture *f)
+{
+    return spool_status(f->spool).was_damaged;
+}
+
+/* One byte of the file is another one: at most the record that it belongs to is lost. */
+static void test_damage_takes_what_it_hits_and_nothing_else(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    uint64_t epoch = outbox_epoch(spool_outbox(f->spool));
+    size_t ends[4] = { file_text(f).len };
+    for (int i = 0; i < 3; i++) {
+        add(f, RECORD_FACTS, (const char *const[]){ "a", "b", "c" }[i]);
+        pass(f, SPOOL_FLUSH_MS + 1);
+        ends[i + 1] = file_text(f).len;
+    }
+    Str text = file_text(f);
+    spool_close(f->spool);
+    static const char *const left[] = { "abc", "bc", "ac", "ab" };
+    for (size_t at = 0; at < text.len; at++) {
+        unsigned part = 0;
+        while (at >= ends[part]) {
+            part++;
+        }
+        flip(f, text, at);
+        open_spool(f);
+        assert_int_equal(outbox_epoch(spool_outbox(f->spool)), epoch);
+        /* What is torn at the end is cut, as nobody can tell it from a write that was not finished. */
+        assert_int_equal(has_damaged(f), part < 3);
+        check_unsent(f, left[part]);
+        /* The numbers stay, and go on: no server takes one twice. */
+        assert_int_equal(outbox_last_sequence(spool_outbox(f->spool)), part == 3 ? 2 : 3);
+        assert_int_equal(add(f, RECORD_FACTS, "d"), part == 3 ? 3 : 4);
+        spool_close(f->spool);
+        (void)!directory_remove(&f->directory, "spool.damaged", &err);
+        open_spool(f); /* what was mended stays so */
+        assert_false(has_damaged(f));
+        assert_int_equal(outbox_counts(spool_outbox(f->spool)).records, strlen(left[part]) + 1);
+        spool_close(f->spool);
+    }
+    f->spool = NULL;
+}
+
+static void test_damaged_bytes_are_saved_aside(void **state)
+{
+    Fixture *f = *state;
+    Str saved;
+    Error err;
+    size_t first = file_text(f).len;
+    add(f, RECORD_FACTS, "a");
+    pass(f, SPOOL_FLUSH_MS + 1);
+    size_t second = file_text(f).len;
+    add(f, RECORD_FACTS, "b");
+    pass(f, SPOOL_FLUSH_MS + 1);
+    Str text = file_text(f);
+    spool_close(f->spool);
+    flip(f, text, second - 1);
+    Str bad = file_text(f);
+    open_spool(f);
+    assert_true(
+        directory_read(&f->directory, &f->scratch->arena, "spool.damaged", 1000, &saved, &err));
+    assert_true(str_eq(saved, str_slice(bad, first, second)));
+}
+
+/* A trim or a drop may be of a record that was lost. */
+static void test_what_follows_damage_may_speak_of_it(void **state)
 {
     Fixture *f = *state;
     add(f, RECORD_FACTS, "a");
     pass(f, SPOOL_FLUSH_MS + 1);
     size_t first = file_text(f).len;
-    add(f, RECORD_FACTS, "b");
+    add(f, RECORD_RESULT, "b");
     pass(f, SPOOL_FLUSH_MS + 1);
+    check_unsent(f, "ab");
+    outbox_acknowledge(spool_outbox(f->spool), 2);
+    pass(f, SPOOL_TRIM_MS + 1);
     Str text = file_text(f);
     spool_close(f->spool);
-    f->spool = NULL;
-    for (size_t at = 0; at < first; at++) {
-        char *bytes = arena_copy_c(&f->scratch->arena, text);
-        bytes[at] ^= 0x10;
-        put_file(f, str_from(bytes, text.len));
-        Error err;
-        assert_false(try_open(f, &err));
-        assert_int_equal(err.kind, ERROR_INVALID);
-        assert_non_null(strstr(err.text, "/spool: "));
-        assert_true(str_eq(file_text(f), str_from(bytes, text.len)));
-    }
-    put_file(f, STR_EMPTY);
+    flip(f, text, first + 20);
+    open_spool(f);
+    check_unsent(f, "");
+    assert_int_equal(outbox_last_sequence(spool_outbox(f->spool)), 2);
+}
+
+static void test_a_spool_of_which_nothing_is_left_starts_anew(void **state)
+{
+    static const char *const texts[] = { "", "xyz", "eden.spool/1\n",
+                                         "eden.spool/1\nxxxxxxxxxxxxxxxxxxxxxxxxx" };
+    Fixture *f = *state;
+    uint64_t epoch = outbox_epoch(spool_outbox(f->spool));
     Error err;
-    assert_false(try_open(f, &err));
+    spool_close(f->spool);
+    f->spool = NULL;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        put_file(f, str_from_c(texts[i]));
+        open_spool(f);
+        assert_true(has_damaged(f));
+        assert_int_not_equal(outbox_epoch(spool_outbox(f->spool)), epoch);
+        assert_int_equal(add(f, RECORD_FACTS, "a"), 1);
+        spool_close(f->spool);
+    }
+    f->spool = NULL;
+    put_file(f, STR("eden.spool/2\nxxxxxxxxxxxxxxxxxxxxxxxxx"));
+    assert_false(try_open(f, &err)); /* of a newer program, which may come back */
     assert_int_equal(err.kind, ERROR_INVALID);
+    assert_non_null(strstr(err.text, "/spool: "));
+    assert_str(file_text(f), "eden.spool/2\nxxxxxxxxxxxxxxxxxxxxxxxxx");
+}
+
+/* --- A disk that does not keep what is written ------------------------------------------------ */
+
+static void test_what_is_sent_was_synced_before(void **state)
+{
+    Fixture *f = *state;
+    add(f, RECORD_FACTS, "a");
+    int before = syncs;
+    pass(f, SPOOL_FLUSH_MS + 1);
+    assert_true(syncs > before);
+    check_unsent(f, "a");
+    outbox_restart(spool_outbox(f->spool), 77);
+    before = syncs;
+    pass(f, SPOOL_FLUSH_MS + 1);
+    assert_true(syncs >= before + 2); /* the new file, and its name */
+    check_unsent(f, "a");
+}
+
+static void test_the_frame_of_a_failed_sync_does_not_stay(void **state)
+{
+    Fixture *f = *state;
+    add(f, RECORD_FACTS, "a");
+    pass(f, SPOOL_FLUSH_MS + 1);
+    check_unsent(f, "a");
+    Str text = file_text(f);
+    add(f, RECORD_FACTS, "b");
+    syncs_fail = true;
+    pass(f, SPOOL_FLUSH_MS + 1);
+    assert_int_equal(f->stored, 1);
+    assert_null(outbox_peek(spool_outbox(f->spool))); /* it is not sent */
+    assert_non_null(spool_status(f->spool).why);
+    assert_true(str_eq(file_text(f), text));
+    pass(f, SPOOL_RETRY_MS + 1);
+    assert_true(str_eq(file_text(f), text));
+    syncs_fail = false;
+    pass(f, SPOOL_RETRY_MS + 1);
+    assert_int_equal(f->stored, 2);
+    check_unsent(f, "b");
+    reopen(f);
+    check_unsent(f, "ab");
 }
 
 /* A record may hold anything, also the bytes of a spool. */
@@ -310,7 +468,16 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_the_file_stays_small, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_torn_tail_is_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_any_other_damage_is_an_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damage_takes_what_it_hits_and_nothing_else, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_bytes_are_saved_aside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_follows_damage_may_speak_of_it, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_spool_of_which_nothing_is_left_starts_anew, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_sent_was_synced_before, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_frame_of_a_failed_sync_does_not_stay, set_up,
+                                        tear_down),
         cmocka_unit_test(test_a_spool_inside_of_a_record_is_only_a_record),
         cmocka_unit_test_setup_teardown(test_a_full_disk_makes_records_wait, set_up, tear_down),
     };
