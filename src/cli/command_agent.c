@@ -84,6 +84,7 @@ static int agent_run(Invocation *invocation)
     AUTO(Loop) *loop = NULL;
     Error err;
     daemon_command_log(invocation);
+    daemon_command_protect();
     loop = loop_new();
     Work work = { .loop = loop,
                   .state_dir = invocation_text(invocation, "state-dir"),

@@ -164,9 +164,11 @@ static int serve_run(Invocation *invocation)
         return usage_error(invocation, "--drain: '%s' is no span of time, such as 10s", drain);
     }
     daemon_command_log(invocation);
+    daemon_command_protect();
     if (!take_place(invocation, run_dir, &err)) {
         return daemon_command_fail(invocation, "E0821", &err);
     }
+    privileges_forbid_dumps(); /* of the user that it became, too */
     if (parent != 0 && !privileges_end_with_parent(parent)) {
         return EXIT_OK; /* who wanted it is gone */
     }

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cli/cluster_client.h"
 #include "cli/inputs.h"
+#include "pki/p256_private.h"
 #include "sys/clock.h"
 #include "sys/machine.h"
 #include "sys/privilege.h"
@@ -20,6 +21,12 @@ void daemon_command_log(const Invocation *invocation)
     (void)log_level_from_name(str_from_c(invocation_text(invocation, "log-level")), &sink.level);
     (void)log_format_from_name(str_from_c(invocation_text(invocation, "log-format")), &sink.format);
     log_set_sink(sink);
+}
+
+void daemon_command_protect(void)
+{
+    privileges_forbid_dumps();
+    p256_private_protect();
 }
 
 Str own_host_name(Arena *arena)

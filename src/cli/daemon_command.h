@@ -18,6 +18,8 @@
 
 /* Logs as the options say; before threads are started. */
 void daemon_command_log(const Invocation *invocation);
+/* No core dump has its keys. Before threads are started and keys are read. */
+void daemon_command_protect(void);
 
 /* The name of this machine in small letters, perhaps with its domain; and what it is called as a node
  * unless somebody says otherwise, without it. */

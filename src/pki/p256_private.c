@@ -11,6 +11,8 @@ static const char label[] = "PRIVATE KEY";
 
 enum {
     DER_MAX = 256, /* 138 bytes are usual */
+    SECURE_HEAP = 64 << 10,
+    SECURE_LEAST = 16,
 };
 
 typedef struct KeyBytes {
@@ -22,6 +24,12 @@ static void key_bytes_clear(KeyBytes *bytes)
     OPENSSL_cleanse(bytes, sizeof *bytes);
 }
 DEFINE_AUTO_CLEAR(KeyBytes, key_bytes_clear)
+
+void p256_private_protect(void)
+{
+    /* 2: it is there, and may be swapped out. 0: keys are where everything is. */
+    (void)CRYPTO_secure_malloc_init(SECURE_HEAP, SECURE_LEAST);
+}
 
 bool p256_private_make(P256Private **out, Error *err)
 {

@@ -15,6 +15,10 @@ typedef struct KeyText {
     size_t len;
 } KeyText;
 
+/* From now on private keys are in memory that no core dump holds and, where the limits allow it, that is
+ * not swapped out. For the start of a daemon, before there are keys or threads. */
+void p256_private_protect(void);
+
 MUST_CHECK bool p256_private_make(P256Private **out, Error *err);
 void p256_private_free(P256Private *key); /* NULL is fine; wipes it */
 DEFINE_AUTO(P256Private, p256_private_free)

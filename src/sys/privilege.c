@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -97,4 +98,15 @@ uid_t privileges_user(void)
 bool privileges_end_with_parent(pid_t parent)
 {
     return prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) == 0 && getppid() == parent;
+}
+
+void privileges_forbid_dumps(void)
+{
+    /* A handler of cores that is a pipe is asked whatever the limit is; without the flag it is not. */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_CORE, &limit) == 0) {
+        limit.rlim_cur = 0; /* programs that are started from here may still raise it */
+        (void)setrlimit(RLIMIT_CORE, &limit);
+    }
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }

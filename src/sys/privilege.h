@@ -14,6 +14,10 @@ MUST_CHECK bool privileges_drop(uid_t user, gid_t group, Error *err);
 MUST_CHECK bool privileges_lend(uid_t user, gid_t group, Error *err);
 void privileges_return(void);
 
+/* No core is written of this process, and nobody but root looks into it: it holds keys. To be called
+ * again after privileges_drop, which may forget it. */
+void privileges_forbid_dumps(void);
+
 bool privileges_are_root(void);
 uid_t privileges_user(void); /* as whom it acts */
 /* Whether the process ends, by SIGTERM, with its parent, which must be `parent`. To be asked after

@@ -1,0 +1,86 @@
+"""What others do to the disk and the memory of a machine: links in directories of theirs, damaged bytes,
+core dumps."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+from cluster_world import is_alive, join
+from events import wait_until
+
+SOMEBODY = 12345
+
+
+def test_root_follows_no_link_of_another_user(cluster, eden, tmp_path):
+    target = tmp_path / "target"
+    target.mkdir()
+    for name in ("server", "agent"):
+        theirs = tmp_path / f"theirs-{name}"
+        theirs.mkdir()
+        (theirs / name).symlink_to(target)
+        os.chown(theirs, SOMEBODY, SOMEBODY)
+        done = eden("init", "--cluster", "red", "--user", "nobody", "--state-dir", theirs)
+        assert done.returncode == 4, done.stderr
+        assert f"'{name}' is a symbolic link that user {SOMEBODY} controls" in done.stderr
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    (runs / "server").symlink_to(target)
+    os.chown(runs, SOMEBODY, SOMEBODY)
+    done = eden("serve", "--state-dir", cluster.state, "--run-dir", runs)
+    assert done.returncode == 4 and "is a symbolic link" in done.stderr
+    assert target.stat().st_uid == 0 and list(target.iterdir()) == []
+
+
+def test_one_damaged_byte_of_the_spool_takes_no_node_out(cluster):
+    cluster.start()
+    agent = join(cluster, "web1")
+    agent.stop()
+    state = cluster.folder / "web1/state"
+    spool = state / "agent/spool/spool"
+    content = bytearray(spool.read_bytes())
+    content[20] ^= 0x10
+    spool.write_bytes(content)
+    wait_until(lambda: not is_alive(cluster, "web1"), "web1 is gone")
+    words = ("--state-dir", state, "--run-dir", cluster.folder / "web1/run")
+    agent = cluster.daemon("agent", *words, "--config-dir", cluster.folder / "web1/etc")
+    agent.wait_for_log("a part of the spool is damaged")
+    wait_until(lambda: is_alive(cluster, "web1"), "web1 is alive")
+    assert (state / "agent/spool/spool.damaged").exists()
+    done = cluster.eden("doctor", *words, "-o", "json", check=False)
+    assert "a part of the spool was damaged" in done.stdout
+
+
+def key_of(pem):
+    """The number that a private key is, as libcrypto has it in memory and as files have it."""
+    text = subprocess.run(["openssl", "pkey", "-in", pem, "-noout", "-text"], capture_output=True,
+                          text=True, check=True).stdout
+    number = bytes.fromhex(re.search(r"priv:\s*([0-9a-f:\s]+?)pub:", text)[1].replace(":", "")
+                           .replace("\n", "").replace(" ", ""))
+    return number[-32:].rjust(32, b"\0")
+
+
+def memory_of_core(pid):
+    """What a core dump would hold: all that is written to and not kept out."""
+    mappings = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", pathlib.Path(f"/proc/{pid}/smaps").read_text(),
+                        flags=re.M)
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        for mapping in filter(None, mappings):
+            span, rights = mapping.split()[:2]
+            flags = re.search(r"^VmFlags:(.*)$", mapping, re.M)[1].split()
+            if "w" in rights and "dd" not in flags and "[vv" not in mapping:
+                first, last = (int(part, 16) for part in span.split("-"))
+                memory.seek(first)
+                yield memory.read(last - first)
+
+
+def test_no_core_dump_has_the_key_of_the_ca(cluster):
+    cluster.start()
+    agent = join(cluster, "web1")
+    for daemon in (cluster.server, agent):
+        limits = pathlib.Path(f"/proc/{daemon.process.pid}/limits").read_text()
+        assert re.search(r"^Max core file size +0 ", limits, re.M), limits
+    key = key_of(cluster.state / "server/ca.pem")
+    parts = list(memory_of_core(cluster.server.process.pid))
+    assert not any(form in part for form in (key, key[::-1]) for part in parts)
+    assert any(b"eden" in part for part in parts)  # it is the memory of the server
