@@ -219,6 +219,12 @@ DoctorResult judge_store(Arena *arena, const DoctorView *view)
                           "make a backup of what can be read ('eden backup create FILE'), stop the "
                           "server, then 'eden cluster check'");
     }
+    if (str_eq_c(view->store_condition, "full")) {
+        return doctor_fix(
+            doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why)),
+            "free space on the disk of the state directory, or delete what is not needed: "
+            "'eden nodes remove', 'eden delete', 'eden audit archive'");
+    }
     DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "it cannot be written%s%" STR_FMT,
                                      why.len > 0 ? ": " : "", STR_ARG(why));
     return doctor_fix(result,

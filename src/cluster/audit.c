@@ -215,7 +215,8 @@ static bool write_batch(Audit *audit, Error *err)
                              .key = audit->head_key,
                              .number = audit->head_revision };
     StoreOp look = { .kind = STORE_RANGE, .key = audit->head_key };
-    StoreTxn txn = { .compares = &compare,
+    StoreTxn txn = { .urgent = true, /* what frees room is recorded first */
+                     .compares = &compare,
                      .compare_count = 1,
                      .success = ops,
                      .success_count = count,

@@ -110,9 +110,11 @@ static bool drop_batch(Dropping *dropping, const StoreOpReply *range, Error *err
         { .kind = STORE_PUT, .key = head_key(dropping), .value = buf_str(&head) },
     };
     StoreCompare compare = head_unchanged(dropping);
-    StoreTxn txn = {
-        .compares = &compare, .compare_count = 1, .success = ops, .success_count = COUNT_OF(ops)
-    };
+    StoreTxn txn = { .urgent = true,
+                     .compares = &compare,
+                     .compare_count = 1,
+                     .success = ops,
+                     .success_count = COUNT_OF(ops) };
     return store_txn(dropping->at.store, &txn, dropped, dropping, err);
 }
 

@@ -68,7 +68,8 @@ static bool write_ops(Change *change, Error *err)
     for (uint32_t i = 0; i < change->op_count; i++) {
         change->ops[i].lease = change->is_leased[i] ? change->lease : 0;
     }
-    StoreTxn txn = { .compares = compares,
+    StoreTxn txn = { .urgent = change->spec.urgent,
+                     .compares = compares,
                      .compare_count = change->spec.key_count,
                      .success = change->ops,
                      .success_count = change->op_count };

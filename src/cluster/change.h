@@ -25,6 +25,7 @@ typedef struct ChangeSpec {
      * it. */
     void (*done)(void *context, Change *change, const Error *err);
     void *context;
+    bool urgent; /* as of a StoreTxn */
 } ChangeSpec;
 
 /* `done` follows, within when the store takes nothing at present. */

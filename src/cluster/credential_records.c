@@ -70,7 +70,8 @@ static void change_it(Asked *asked, bool (*decide)(void *, Change *, Error *),
     for (uint32_t i = 0; i < asked->role_count; i++) {
         keys[SEEN_ROLES + i] = cluster_key_role(arena, prefix, asked->roles[i]);
     }
-    change_start(&(ChangeSpec){ .store = asked->at.store,
+    change_start(&(ChangeSpec){ .urgent = true,
+                                .store = asked->at.store,
                                 .keys = keys,
                                 .key_count = SEEN_ROLES + asked->role_count,
                                 .counted = { asked->row->all(arena, prefix) },

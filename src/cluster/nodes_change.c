@@ -97,7 +97,8 @@ static void node_change_start(NodeChange *wanted)
         [SEEN_FACTS] = cluster_key_facts(arena, prefix, name),
         [SEEN_REVOCATIONS] = cluster_key_revocations(arena, prefix),
     };
-    change_start(&(ChangeSpec){ .store = wanted->at.store,
+    change_start(&(ChangeSpec){ .urgent = true,
+                                .store = wanted->at.store,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .decide = decide,

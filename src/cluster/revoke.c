@@ -116,7 +116,8 @@ static void start(Revoking *revoking)
         [SEEN_REVOCATIONS] = cluster_key_revocations(&arena, prefix),
     };
     Change *change;
-    change_start(&(ChangeSpec){ .store = revoking->at.store,
+    change_start(&(ChangeSpec){ .urgent = true,
+                                .store = revoking->at.store,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .decide = decide,

@@ -84,7 +84,7 @@ static bool read_settings(Repair *repair, Error *err)
 
 static bool open_store(Repair *repair, Error *err)
 {
-    const StoreSettings settings = { .existing = true, .keep_revisions = -1 };
+    const StoreSettings settings = { .existing = true, .keep_revisions = -1, .keep_bytes = -1 };
     repair->loop = loop_new();
     return store_open_sqlite(repair->loop, repair->path, &settings, &repair->store, err);
 }

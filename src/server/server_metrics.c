@@ -52,6 +52,8 @@ static void put_store(const ServerView *view, MetricsText *text)
     put(text, METRIC_STORE_REVISION, store.revision);
     put(text, METRIC_STORE_COMPACTED, store.compacted);
     put(text, METRIC_STORE_BYTES, store.bytes);
+    put(text, METRIC_STORE_LOG_BYTES, store.log_bytes);
+    put(text, METRIC_STORE_FULL, store.condition == STORE_FULL);
     put(text, METRIC_STORE_COMMITS, (int64_t)store.commits);
     put(text, METRIC_STORE_WRITES, (int64_t)store.writes);
     put(text, METRIC_STORE_PENDING, store.pending);

@@ -19,6 +19,11 @@ static inline int64_t id_make(int64_t revision, int64_t number)
 {
     return revision << ID_BITS | number;
 }
+/* What a change takes, more or less, beside its key and value. */
+enum {
+    CHANGE_OVERHEAD = 64
+};
+
 static inline int64_t id_revision(int64_t id)
 {
     return id >> ID_BITS;
@@ -43,6 +48,7 @@ typedef struct EngineState {
     int64_t revision;
     int64_t compacted; /* nobody reads as of an earlier revision, or watches from this one on */
     int64_t purged;    /* the id up to which rows that nobody can ask for are gone */
+    int64_t log_bytes; /* of the changes behind `compacted`; known to the writer alone */
 } EngineState;
 
 typedef struct KeyWalk {
@@ -54,6 +60,7 @@ typedef struct KeyWalk {
 /* False ends the walk; rows are borrowed for the call. Nothing may be changed meanwhile. */
 typedef bool KeyVisit(void *context, const KeyRow *row);
 typedef bool ChangeVisit(void *context, const ChangeRow *row);
+typedef bool SizeVisit(void *context, int64_t id, int64_t bytes);
 typedef void LeaseVisit(void *context, int64_t id, int64_t ttl_s);
 
 typedef struct Engine Engine;
@@ -83,6 +90,9 @@ typedef struct EngineKind {
     bool (*get_change)(Engine *engine, int64_t id, ChangeRow *out, Error *err);
     bool (*walk_changes)(Engine *engine, int64_t from_id, ChangeVisit *visit, void *context,
                          Error *err);
+    /* How large they are, without reading their values. */
+    bool (*walk_sizes)(Engine *engine, int64_t from_id, SizeVisit *visit, void *context,
+                       Error *err);
     bool (*add_change)(Engine *engine, const ChangeRow *row, Error *err);
     bool (*drop_change)(Engine *engine, int64_t id, Error *err);
 
@@ -94,6 +104,7 @@ typedef struct EngineKind {
     /* Outside of begin and commit. Called by whoever writes after the answers are out. */
     void (*tidy)(Engine *engine);
     int64_t (*bytes)(Engine *engine);
+    int64_t (*spare)(Engine *engine); /* bytes in its file that are free to be used again */
     void (*close)(Engine *engine);
 } EngineKind;
 
@@ -101,6 +112,8 @@ struct Engine {
     const EngineKind *kind;
     /* Writing makes no sense any more before the store is opened anew: `broken_text` says why. */
     bool broken;
-    bool lost; /* and that is why: its files are not those any more that would be opened then */
+    bool full;  /* the last failure was for want of room */
+    bool tight; /* there is little room: what gathers beside the file is to stay small */
+    bool lost;  /* and that is why: its files are not those any more that would be opened then */
     char broken_text[200];
 };

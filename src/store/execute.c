@@ -230,6 +230,7 @@ static bool change(Execution *x, const KeyRow *row, ChangeRow *to, StoreEvent *e
         !engine->kind->set_key(engine, &now, x->err)) {
         return false;
     }
+    x->state->log_bytes += (int64_t)(to->key.len + to->value.len) + CHANGE_OVERHEAD;
     event->kv.mod_revision = id_revision(id);
     note(x, event);
     return true;

@@ -29,6 +29,11 @@ MUST_CHECK bool execute_txn(Engine *engine, EngineState *state, const StoreTxn *
 MUST_CHECK bool execute_revoke(Engine *engine, EngineState *state, int64_t lease, Arena *arena,
                                Changes *changes, Error *err);
 MUST_CHECK bool execute_compact(Engine *engine, EngineState *state, int64_t revision, Error *err);
+/* Sets `log_bytes`. */
+MUST_CHECK bool execute_measure(Engine *engine, EngineState *state, Error *err);
+/* The first revision up to which the log has so many bytes. */
+MUST_CHECK bool execute_find_bytes(Engine *engine, const EngineState *state, int64_t bytes,
+                                   int64_t *revision, Error *err);
 /* Whether there are rows that nobody can ask for any more, and taking some of them away. */
 bool execute_can_purge(const EngineState *state);
 MUST_CHECK bool execute_purge(Engine *engine, EngineState *state, Arena *arena, Error *err);

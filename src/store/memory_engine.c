@@ -341,6 +341,20 @@ static bool memory_walk_changes(Engine *engine, int64_t from_id, ChangeVisit *vi
     return true;
 }
 
+static bool memory_walk_sizes(Engine *engine, int64_t from_id, SizeVisit *visit, void *context,
+                              Error *err)
+{
+    MemoryEngine *memory = (MemoryEngine *)engine;
+    bool found;
+    for (size_t i = change_place(memory, from_id, &found); i < memory->changes.count; i++) {
+        const ChangeRow *row = &((MemoryChange *)memory->changes.items[i])->row;
+        if (!visit(context, row->id, (int64_t)(row->key.len + row->value.len) + CHANGE_OVERHEAD)) {
+            break;
+        }
+    }
+    return true;
+}
+
 static bool memory_add_change(Engine *engine, const ChangeRow *row, Error *err)
 {
     MemoryEngine *memory = (MemoryEngine *)engine;
@@ -421,6 +435,11 @@ static void memory_tidy(Engine *engine)
 {
 }
 
+static int64_t memory_spare(Engine *engine)
+{
+    return 0;
+}
+
 static int64_t memory_bytes(Engine *engine)
 {
     return (int64_t)((MemoryEngine *)engine)->bytes;
@@ -460,6 +479,7 @@ static const EngineKind memory_kind = {
     .drop_key = memory_drop_key,
     .get_change = memory_get_change,
     .walk_changes = memory_walk_changes,
+    .walk_sizes = memory_walk_sizes,
     .add_change = memory_add_change,
     .drop_change = memory_drop_change,
     .has_lease = memory_has_lease,
@@ -468,6 +488,7 @@ static const EngineKind memory_kind = {
     .walk_leases = memory_walk_leases,
     .tidy = memory_tidy,
     .bytes = memory_bytes,
+    .spare = memory_spare,
     .close = memory_close,
 };
 

@@ -75,6 +75,8 @@ static const char *const texts[SQL_TEXTS] = {
     [SQL_DROP_KEY] = "DELETE FROM keys WHERE key = ?",
     [SQL_GET_CHANGE] = "SELECT " CHANGE_COLUMNS " FROM changes WHERE id = ?",
     [SQL_WALK_CHANGES] = "SELECT " CHANGE_COLUMNS " FROM changes WHERE id >= ? ORDER BY id",
+    [SQL_WALK_SIZES] = ("SELECT id, length(key) + coalesce(length(value), 0) FROM changes"
+                        " WHERE id >= ? ORDER BY id"),
     [SQL_ADD_CHANGE] = "INSERT INTO changes (" CHANGE_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?)",
     [SQL_DROP_CHANGE] = "DELETE FROM changes WHERE id = ?",
     [SQL_HAS_LEASE] = "SELECT 1 FROM leases WHERE id = ?",
@@ -82,6 +84,7 @@ static const char *const texts[SQL_TEXTS] = {
     [SQL_DROP_LEASE] = "DELETE FROM leases WHERE id = ?",
     [SQL_WALK_LEASES] = "SELECT id, ttl_s FROM leases",
     [SQL_PAGES] = "PRAGMA page_count",
+    [SQL_SPARE] = "PRAGMA freelist_count",
 };
 
 bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
@@ -97,6 +100,7 @@ bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
     switch (code & 0xff) {
     case SQLITE_NOMEM: memory_exhausted(0);
     case SQLITE_FULL:
+        sqlite->engine.full = true;
         return error_set(err, ERROR_UNAVAILABLE, "%s: the disk is full", sqlite->path);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
@@ -245,6 +249,43 @@ static bool make_tables(SqliteEngine *sqlite, Error *err)
            run_text(sqlite, pragmas, err) && run_text(sqlite, "COMMIT", err);
 }
 
+/* What the file has of tables, indexes, views and triggers, as one text; NULL: it cannot be read. */
+static char *schema_text(sqlite3 *db)
+{
+    static const char query[] = "SELECT group_concat(type || ' ' || name || ' ' || tbl_name || ' ' "
+                                "|| coalesce(sql, ''), ';') "
+                                "FROM (SELECT * FROM sqlite_schema ORDER BY type, name)";
+    sqlite3_stmt *statement = NULL;
+    char *text = NULL;
+    if (sqlite3_prepare_v2(db, query, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        text = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
+    }
+    sqlite3_finalize(statement);
+    return text;
+}
+
+/* A trigger or a view that somebody added would do what they want with every write of ours. */
+static bool check_schema(SqliteEngine *sqlite, Error *err)
+{
+    sqlite3 *empty = NULL;
+    char *expected = NULL, *found = schema_text(sqlite->db);
+    if (found == NULL) {
+        return sqlite_failure(sqlite, sqlite3_errcode(sqlite->db), err);
+    }
+    if (sqlite3_open_v2(":memory:", &empty, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+        sqlite3_exec(empty, schema, NULL, NULL, NULL) == SQLITE_OK) {
+        expected = schema_text(empty);
+    }
+    bool same = expected != NULL && strcmp(expected, found) == 0;
+    sqlite3_free(expected);
+    sqlite3_free(found);
+    sqlite3_close(empty);
+    return same ||
+           error_set(err, ERROR_INVALID,
+                     "%s has tables, views or triggers that are not those of eden", sqlite->path);
+}
+
 static bool prepare(SqliteEngine *sqlite, Error *err)
 {
     for (int i = 0; i < SQL_TEXTS; i++) {
@@ -285,8 +326,8 @@ bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Erro
     if (!expect(sqlite, "PRAGMA journal_mode = WAL", "wal", "is where no log can be kept", "",
                 err) ||
         !run_text(sqlite, "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;", err) ||
-        (format == 0 && !make_tables(sqlite, err)) || !prepare(sqlite, err) ||
-        !mark_files(sqlite, err)) {
+        (format == 0 && !make_tables(sqlite, err)) || !check_schema(sqlite, err) ||
+        !prepare(sqlite, err) || !mark_files(sqlite, err)) {
         return false;
     }
     sqlite3_wal_hook(sqlite->db, wal_grew, sqlite);
@@ -362,5 +403,6 @@ bool sqlite_engine_check(const char *path, int (*stop)(void *context), void *con
     sqlite3_progress_handler(sqlite->db, stop == NULL ? 0 : PROGRESS_STEPS, stop, context);
     return expect(sqlite, "PRAGMA integrity_check(1)", "ok", "is damaged", "; " RESTORE_HINT,
                   err) &&
-           prepare(sqlite, err) && sqlite->engine.kind->get_state(&sqlite->engine, out, err);
+           check_schema(sqlite, err) && prepare(sqlite, err) &&
+           sqlite->engine.kind->get_state(&sqlite->engine, out, err);
 }

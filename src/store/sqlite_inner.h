@@ -31,6 +31,7 @@ typedef enum SqliteText {
     SQL_DROP_KEY,
     SQL_GET_CHANGE,
     SQL_WALK_CHANGES,
+    SQL_WALK_SIZES,
     SQL_ADD_CHANGE,
     SQL_DROP_CHANGE,
     SQL_HAS_LEASE,
@@ -38,6 +39,7 @@ typedef enum SqliteText {
     SQL_DROP_LEASE,
     SQL_WALK_LEASES,
     SQL_PAGES,
+    SQL_SPARE,
     SQL_TEXTS
 } SqliteText;
 

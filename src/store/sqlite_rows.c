@@ -7,7 +7,9 @@
 #include "store/store.h"
 
 enum {
-    TIDY_WAIT_MS = 20
+    TIDY_WAIT_MS = 20,
+    PAGE_BYTES = 4096,
+    TIGHT_WAL_PAGES = 64, /* in the log while there is little room */
 };
 
 /* The statement, ready to be bound. */
@@ -139,6 +141,7 @@ static bool sqlite_get_state(Engine *engine, EngineState *out, Error *err)
         out->revision = has_last ? id_revision(sqlite3_column_int64(last, 0)) : 0;
         out->compacted = sqlite3_column_int64(state, 0);
         out->purged = sqlite3_column_int64(state, 1);
+        out->log_bytes = 0;
     }
     sqlite3_reset(last);
     sqlite3_reset(state);
@@ -293,6 +296,25 @@ static bool sqlite_walk_changes(Engine *engine, int64_t from_id, ChangeVisit *vi
     return true;
 }
 
+static bool sqlite_walk_sizes(Engine *engine, int64_t from_id, SizeVisit *visit, void *context,
+                              Error *err)
+{
+    SqliteEngine *sqlite = (SqliteEngine *)engine;
+    sqlite3_stmt *statement = sqlite_ready(sqlite, SQL_WALK_SIZES);
+    sqlite3_bind_int64(statement, 1, from_id);
+    for (bool found = true;;) {
+        if (!step(sqlite, statement, &found, err)) {
+            return false;
+        }
+        if (!found || !visit(context, sqlite3_column_int64(statement, 0),
+                             sqlite3_column_int64(statement, 1) + CHANGE_OVERHEAD)) {
+            break;
+        }
+    }
+    sqlite3_reset(statement);
+    return true;
+}
+
 static bool sqlite_add_change(Engine *engine, const ChangeRow *row, Error *err)
 {
     SqliteEngine *sqlite = (SqliteEngine *)engine;
@@ -371,12 +393,13 @@ static void sqlite_tidy(Engine *engine)
     if (sqlite->wal_pages < sqlite->wal_limit) {
         sqlite->next_tidy = sqlite->wal_limit;
     }
-    if (engine->broken || sqlite->wal_pages < sqlite->next_tidy) {
+    bool tight = engine->tight && sqlite->wal_pages >= TIGHT_WAL_PAGES;
+    if (engine->broken || (!tight && sqlite->wal_pages < sqlite->next_tidy)) {
         return;
     }
     /* Passive waits for nobody. When the log grows all the same, because there was a reader every
      * time, readers are waited for: a moment only, one of them may be making a snapshot. */
-    bool large = sqlite->wal_pages >= 8 * sqlite->wal_limit;
+    bool large = tight || sqlite->wal_pages >= 8 * sqlite->wal_limit;
     int mode = large ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
     sqlite3_busy_timeout(sqlite->db, TIDY_WAIT_MS);
     int result = sqlite3_wal_checkpoint_v2(sqlite->db, NULL, mode, NULL, NULL);
@@ -389,13 +412,23 @@ static void sqlite_tidy(Engine *engine)
     sqlite->next_tidy = sqlite->wal_pages + sqlite->wal_limit;
 }
 
+static int64_t count_pages(SqliteEngine *sqlite, SqliteText text)
+{
+    sqlite3_stmt *statement = sqlite_ready(sqlite, text);
+    int64_t pages = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_reset(statement);
+    return pages;
+}
+
 static int64_t sqlite_bytes(Engine *engine)
 {
     SqliteEngine *sqlite = (SqliteEngine *)engine;
-    sqlite3_stmt *statement = sqlite_ready(sqlite, SQL_PAGES);
-    int64_t pages = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
-    sqlite3_reset(statement);
-    return (pages + sqlite->wal_pages) * 4096;
+    return (count_pages(sqlite, SQL_PAGES) + sqlite->wal_pages) * PAGE_BYTES;
+}
+
+static int64_t sqlite_spare(Engine *engine)
+{
+    return count_pages((SqliteEngine *)engine, SQL_SPARE) * PAGE_BYTES;
 }
 
 static void sqlite_close(Engine *engine)
@@ -423,6 +456,7 @@ const EngineKind sqlite_kind = {
     .drop_key = sqlite_drop_key,
     .get_change = sqlite_get_change,
     .walk_changes = sqlite_walk_changes,
+    .walk_sizes = sqlite_walk_sizes,
     .add_change = sqlite_add_change,
     .drop_change = sqlite_drop_change,
     .has_lease = sqlite_has_lease,
@@ -431,5 +465,6 @@ const EngineKind sqlite_kind = {
     .walk_leases = sqlite_walk_leases,
     .tidy = sqlite_tidy,
     .bytes = sqlite_bytes,
+    .spare = sqlite_spare,
     .close = sqlite_close,
 };

@@ -16,6 +16,7 @@
 
 #define STORE_LOCK "store.lock"
 
+#define FULL_TEXT "the disk is full; only deletes are taken until there is room again"
 #define LOST_TEXT                                    \
     "the store of this cluster is lost: " STORE_FILE \
     " or its log was removed or replaced while it was open"
@@ -173,6 +174,9 @@ static Store *make(Loop *loop, const StoreSettings *settings)
     if (store->settings.keep_revisions == 0) {
         store->settings.keep_revisions = STORE_KEEP_REVISIONS;
     }
+    if (store->settings.keep_bytes == 0) {
+        store->settings.keep_bytes = STORE_KEEP_BYTES;
+    }
     if (store->settings.progress_ms <= 0) {
         store->settings.progress_ms = STORE_PROGRESS_MS;
     }
@@ -212,7 +216,16 @@ static bool start(Store *store, Error *err)
         !damage_open(store, err)) {
         return false;
     }
+    if (!execute_measure(engine, &store->state, err)) {
+        if (err->kind != ERROR_OS) {
+            return false;
+        }
+        damage_note(store, err); /* what else there is can be read */
+    }
+    space_open(store);
     store->writer_state = store->state;
+    store->writer_news.log_bytes = store->state.log_bytes;
+    store->writer_news.space = store->space;
     store->writer_news.compacted = store->state.compacted;
     store->writer_news.bytes = store->writer->kind->bytes(store->writer);
     store->news = store->told = store->writer_news;
@@ -280,7 +293,8 @@ static bool open_file(Store *store, Error *err)
         !directory_write(&store->directory, STORE_FILE, STR_EMPTY, true, err)) {
         return false;
     }
-    return sqlite_engine_open(store->path, store->settings.wal_pages, &store->writer, err) &&
+    return (store->writer != NULL ||
+            sqlite_engine_open(store->path, store->settings.wal_pages, &store->writer, err)) &&
            sqlite_engine_open_reader(store->path, &store->reader, err);
 }
 
@@ -288,7 +302,12 @@ bool store_open_sqlite(Loop *loop, const char *directory, const StoreSettings *s
                        Store **out, Error *err)
 {
     Store *store = make(loop, settings);
-    if (!enter(store, directory, err) || !take_rescued(store, err) || !open_file(store, err) ||
+    bool is_entered = enter(store, directory, err) && take_rescued(store, err);
+    if (is_entered) {
+        space_init(store);
+    }
+    if (!is_entered ||
+        (!open_file(store, err) && (!space_give_up(store) || !open_file(store, err))) ||
         !start(store, err)) {
         unmake(store);
         return false;
@@ -538,6 +557,7 @@ const char *store_condition_name(StoreCondition condition)
 {
     static const char *const names[] = { [STORE_OK] = "ok",
                                          [STORE_UNWRITABLE] = "unwritable",
+                                         [STORE_FULL] = "full",
                                          [STORE_LOST] = "lost",
                                          [STORE_DAMAGED] = "damaged" };
     return names[condition];
@@ -549,6 +569,8 @@ StoreStatus store_status(const Store *store)
         .revision = store->state.revision,
         .compacted = store->state.compacted,
         .bytes = store->told.bytes,
+        .log_bytes = store->told.log_bytes,
+        .has_reserve = store->told.space.is_there,
         .pending = store->pending,
         .watches = store->watches.count,
         .watches_behind = store->watches.behind,
@@ -557,13 +579,16 @@ StoreStatus store_status(const Store *store)
         .commits = store->told.commits,
         .writes = store->writes_answered,
     };
-    status.condition = store->damage_told.is_there ? STORE_DAMAGED
-                       : store->told.loss.is_lost  ? STORE_LOST
-                       : !store->told.writable     ? STORE_UNWRITABLE
-                                                   : STORE_OK;
+    status.condition = store->damage_told.is_there  ? STORE_DAMAGED
+                       : store->told.loss.is_lost   ? STORE_LOST
+                       : store->told.space.is_short ? STORE_FULL
+                       : !store->told.writable      ? STORE_UNWRITABLE
+                                                    : STORE_OK;
     status.writable = status.condition == STORE_OK;
     snprintf(status.reason, sizeof status.reason, "%s",
-             status.condition == STORE_DAMAGED ? store->damage_told.text : store->told.reason);
+             status.condition == STORE_DAMAGED ? store->damage_told.text
+             : status.condition == STORE_FULL  ? FULL_TEXT
+                                               : store->told.reason);
     return status;
 }
 
@@ -574,6 +599,12 @@ StoreStatus store_look(const Store *store)
         status.condition = STORE_LOST;
         status.writable = false;
         snprintf(status.reason, sizeof status.reason, "%s", LOST_TEXT);
+    } else if (status.condition == STORE_OK && store->path != NULL &&
+               space_is_short(&store->told.space, directory_disk_free(&store->directory),
+                              store->told.space.spare)) {
+        status.condition = STORE_FULL;
+        status.writable = false;
+        snprintf(status.reason, sizeof status.reason, "%s", FULL_TEXT);
     }
     return status;
 }

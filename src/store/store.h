@@ -63,17 +63,23 @@ typedef void StoreDamaged(void *context, const char *why);
 
 typedef struct StoreSettings {
     int64_t keep_revisions; /* older ones are compacted; 0: STORE_KEEP_REVISIONS; negative: all */
-    int64_t progress_ms;    /* a watch with no news is told so; 0: STORE_PROGRESS_MS */
-    uint32_t wal_pages;     /* written into the database when so many have gathered; 0: fitting */
-    bool existing;          /* it is there already, or was lost: ERROR_NOT_FOUND */
-    int64_t verify_ms;      /* every page is read at the start and so often; 0: never */
-    StoreLost *lost;        /* called when that is noticed, and when it is saved; may be NULL */
-    StoreDamaged *damaged;  /* called once, when it is noticed or known already; may be NULL */
+    int64_t
+        keep_bytes; /* of the log; older ones are compacted; 0: STORE_KEEP_BYTES; negative: all */
+    bool reserve;   /* keeps room on the disk for deletes and for urgent writes */
+    int64_t progress_ms;   /* a watch with no news is told so; 0: STORE_PROGRESS_MS */
+    uint32_t wal_pages;    /* written into the database when so many have gathered; 0: fitting */
+    bool existing;         /* it is there already, or was lost: ERROR_NOT_FOUND */
+    int64_t verify_ms;     /* every page is read at the start and so often; 0: never */
+    StoreLost *lost;       /* called when that is noticed, and when it is saved; may be NULL */
+    StoreDamaged *damaged; /* called once, when it is noticed or known already; may be NULL */
     void *context;
 } StoreSettings;
 
 enum {
     STORE_KEEP_REVISIONS = 10000,
+    STORE_KEEP_BYTES = 256 << 20,
+    STORE_RESERVE_MAX = 16 << 20, /* bytes; of a small disk the 64th part, but at least */
+    STORE_RESERVE_MIN = 2 << 20,
     STORE_PROGRESS_MS = 60000,
 };
 
@@ -156,6 +162,7 @@ typedef struct StoreTxn {
     const StoreOp *failure; /* and when not */
     uint32_t failure_count;
     bool relaxed; /* for one without puts and deletes */
+    bool urgent; /* may use the room that is kept back, as deletes may: for what frees or repairs */
 } StoreTxn;
 
 typedef struct StoreOpReply {
@@ -330,6 +337,7 @@ MUST_CHECK bool store_check(const char *directory, Error *err);
 typedef enum StoreCondition {
     STORE_OK,
     STORE_UNWRITABLE, /* the last write failed */
+    STORE_FULL,       /* the disk: deletes and urgent writes are taken, others refused */
     STORE_LOST,       /* its file was removed or replaced */
     STORE_DAMAGED,    /* and takes no writes until a backup is restored, or the loss accepted */
 } StoreCondition;
@@ -339,6 +347,8 @@ typedef struct StoreStatus {
     int64_t revision;  /* of the last write that was answered */
     int64_t compacted; /* 0: nothing was */
     int64_t bytes;     /* on the disk, or in memory for the log */
+    int64_t log_bytes; /* of the changes that are not compacted */
+    bool has_reserve;  /* the room that is kept back is there */
     uint32_t pending;  /* calls that wait for an answer */
     uint32_t watches, watches_behind;
     uint32_t leases;

@@ -73,14 +73,23 @@ typedef struct JobList {
     Job *first, *last;
 } JobList;
 
+typedef struct StoreSpace {
+    int64_t bytes; /* that are kept back; 0: none */
+    int64_t spare; /* free inside of the store, as far as it was looked at */
+    bool is_there; /* the file that keeps them */
+    bool is_short; /* what takes room is refused */
+} StoreSpace;
+
 /* What the writer tells the loop beside the jobs. */
 typedef struct WriterNews {
     int64_t compacted;
     int64_t bytes;
     uint64_t commits;
+    int64_t log_bytes;
     bool writable;
     char reason[200];
     StoreLoss loss;
+    StoreSpace space;
 } WriterNews;
 
 enum {
@@ -152,6 +161,7 @@ struct Store {
     StoreDamage damage;       /* the same */
     StoreMark mark;           /* the same */
     EngineState writer_state; /* the writer's */
+    StoreSpace space;         /* the same */
     WriterNews writer_news;   /* the same */
     LoopTask deliver_task;    /* posted or, without threads, deferred */
 
@@ -221,6 +231,23 @@ bool damage_refuses(Store *store, Error *err);
 /* What the mark says of a file that ends at `revision`; of a store that was only entered. */
 MUST_CHECK bool damage_check(Store *store, int64_t revision, Error *err);
 MUST_CHECK bool damage_accept(Store *store, Str key, Str value, StoreAccepted *out, Error *err);
+
+/* --- space.c: the writer's -------------------------------------------------------------------- */
+
+/* How much is kept back, and how large the log may become for that; before the file is opened. */
+void space_init(Store *store);
+void space_open(Store *store);
+/* It cannot be opened: what was kept back may be the room that is missing. False: there is none. */
+bool space_give_up(Store *store);
+/* Before each group: how much room there is, and the file again when there is enough. */
+void space_look(Store *store);
+/* Pure: `free` of the disk and `spare` inside of the store are too little. */
+bool space_is_short(const StoreSpace *space, int64_t free, int64_t spare);
+/* Gives the room that was kept back away; false: it is gone already. */
+bool space_release(Store *store);
+bool space_needs_room(const Job *job);
+/* Whether this one is not taken at present; then `err` says so. */
+bool space_refuses(const Store *store, const Job *job, Error *err);
 
 /* --- rescue.c -------------------------------------------------------------------------------- */
 

@@ -2,6 +2,49 @@
 #include "store/execute.h"
 #include "store/request.h"
 
+typedef struct Measure {
+    int64_t end;    /* ids from here on do not count */
+    int64_t wanted; /* bytes */
+    int64_t bytes;
+    int64_t revision; /* of the last that was counted */
+} Measure;
+
+static bool measure_visit(void *context, int64_t id, int64_t bytes)
+{
+    Measure *measure = context;
+    if (id >= measure->end ||
+        (measure->bytes >= measure->wanted && id_revision(id) != measure->revision)) {
+        return false;
+    }
+    measure->bytes += bytes;
+    measure->revision = id_revision(id);
+    return true;
+}
+
+bool execute_measure(Engine *engine, EngineState *state, Error *err)
+{
+    Measure measure = { .end = INT64_MAX, .wanted = INT64_MAX };
+    if (!engine->kind->walk_sizes(engine, id_make(state->compacted + 1, 0), measure_visit, &measure,
+                                  err)) {
+        return false;
+    }
+    state->log_bytes = measure.bytes;
+    return true;
+}
+
+bool execute_find_bytes(Engine *engine, const EngineState *state, int64_t bytes, int64_t *revision,
+                        Error *err)
+{
+    Measure measure = { .end = INT64_MAX, .wanted = bytes, .revision = state->compacted };
+    *revision = state->compacted;
+    if (!engine->kind->walk_sizes(engine, id_make(state->compacted + 1, 0), measure_visit, &measure,
+                                  err)) {
+        return false;
+    }
+    *revision = measure.revision;
+    return true;
+}
+
 bool execute_compact(Engine *engine, EngineState *state, int64_t revision, Error *err)
 {
     if (revision > state->revision) {
@@ -12,6 +55,12 @@ bool execute_compact(Engine *engine, EngineState *state, int64_t revision, Error
         return error_set(err, ERROR_NOT_FOUND, "revision %lld was compacted already",
                          (long long)revision);
     }
+    Measure gone = { .end = id_make(revision + 1, 0), .wanted = INT64_MAX };
+    if (!engine->kind->walk_sizes(engine, id_make(state->compacted + 1, 0), measure_visit, &gone,
+                                  err)) {
+        return false;
+    }
+    state->log_bytes -= gone.bytes;
     state->compacted = revision;
     return engine->kind->set_state(engine, state, err);
 }

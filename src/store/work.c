@@ -67,11 +67,17 @@ static bool needs_mark(const Job *job)
     return txn->success_count > 1 || txn->failure_count > 1 || range;
 }
 
-static bool perform_apart(Engine *engine, EngineState *state, Job *job, Error *err)
+static bool perform_apart(const Store *store, EngineState *state, Job *job, Error *err)
 {
+    Engine *engine = store->writer;
     const EngineKind *kind = engine->kind;
     EngineState before = *state;
     bool mark = needs_mark(job);
+    job->revision = 0;
+    job->ok = !space_refuses(store, job, &job->err);
+    if (!job->ok) {
+        return true;
+    }
     if (mark && !kind->mark(engine, err)) {
         return false;
     }
@@ -94,13 +100,14 @@ static bool try_group(Store *store, Job *const *jobs, uint32_t *count, Error *er
 {
     Engine *engine = store->writer;
     EngineState state = store->writer_state;
+    engine->full = false;
     if (damage_refuses(store, err) || !engine->kind->begin(engine, true, err)) {
         return false;
     }
     size_t bytes = 0;
     uint32_t done = 0;
     while (done < *count && bytes <= GROUP_ANSWERS) {
-        if (!perform_apart(engine, &state, jobs[done], err)) {
+        if (!perform_apart(store, &state, jobs[done], err)) {
             engine->kind->rollback(engine);
             return false;
         }
@@ -134,12 +141,24 @@ static void note_outcome(Store *store, bool done, const Error *err)
              done ? "" : err->text);
 }
 
+/* With the room that was kept back, when a delete finds none. */
+static bool try_with_reserve(Store *store, Job *const *jobs, uint32_t *count, Error *err)
+{
+    bool frees = false;
+    for (uint32_t i = 0; i < *count; i++) {
+        frees = frees || !space_needs_room(jobs[i]);
+    }
+    return store->writer->full && frees && space_release(store) &&
+           try_group(store, jobs, count, err);
+}
+
 /* Gives how many of them were dealt with. */
 static uint32_t write_group(Store *store, Job *const *jobs, uint32_t count)
 {
     Error err;
     uint32_t one = 1;
-    if (try_group(store, jobs, &count, &err)) {
+    space_look(store);
+    if (try_group(store, jobs, &count, &err) || try_with_reserve(store, jobs, &count, &err)) {
         note_outcome(store, true, NULL);
         return count;
     }
@@ -185,6 +204,8 @@ static void publish(Store *store, JobList *list, Job *const *jobs, uint32_t coun
     }
     if (list == &store->written) {
         store->writer_news.compacted = store->writer_state.compacted;
+        store->writer_news.log_bytes = store->writer_state.log_bytes;
+        store->writer_news.space = store->space;
         store->news = store->writer_news;
     }
     pthread_mutex_unlock(&store->mutex);
@@ -193,11 +214,28 @@ static void publish(Store *store, JobList *list, Job *const *jobs, uint32_t coun
     }
 }
 
-static bool upkeep_within(Store *store, EngineState *state, bool compact, Error *err)
+/* Up to where the log goes by the rules: too many revisions, too many bytes, no room on the disk. */
+static bool compact_by_rule(Store *store, EngineState *state, Error *err)
 {
     Engine *engine = store->writer;
-    if (compact &&
-        !execute_compact(engine, state, state->revision - store->settings.keep_revisions, err)) {
+    int64_t keep = store->settings.keep_revisions, bytes = store->settings.keep_bytes;
+    int64_t to = state->compacted, least = 0;
+    if (keep >= 0 && state->revision - state->compacted > keep + keep / 8) {
+        to = state->revision - keep;
+    }
+    if (bytes >= 0 && state->log_bytes > bytes &&
+        !execute_find_bytes(engine, state, state->log_bytes - bytes / 4 * 3, &least, err)) {
+        return false;
+    }
+    to = least > to ? least : to;
+    to = store->space.is_short && keep >= 0 ? state->revision : to;
+    return to <= state->compacted || execute_compact(engine, state, to, err);
+}
+
+static bool upkeep_within(Store *store, EngineState *state, Error *err)
+{
+    Engine *engine = store->writer;
+    if (!compact_by_rule(store, state, err)) {
         return false;
     }
     AUTO_CLEAR(Arena) arena;
@@ -209,24 +247,27 @@ static bool upkeep_within(Store *store, EngineState *state, bool compact, Error 
  * of that, or it fails: then it is tried again after the next write. */
 static bool upkeep(Store *store)
 {
-    int64_t keep = store->settings.keep_revisions;
+    int64_t keep = store->settings.keep_revisions, bytes = store->settings.keep_bytes;
     EngineState state = store->writer_state;
-    bool compact = keep >= 0 && state.revision - state.compacted > keep + keep / 8;
+    bool compact = (keep >= 0 && state.revision - state.compacted > keep + keep / 8) ||
+                   (bytes >= 0 && state.log_bytes > bytes) ||
+                   (keep >= 0 && store->space.is_short && state.revision > state.compacted);
     if (!compact && !execute_can_purge(&state)) {
         return false;
     }
     Engine *engine = store->writer;
     Error err;
+    engine->full = false;
     if (damage_refuses(store, &err) || !engine->kind->begin(engine, true, &err)) {
         return false;
     }
-    if (!upkeep_within(store, &state, compact, &err)) {
+    if (!upkeep_within(store, &state, &err)) {
         engine->kind->rollback(engine);
         note_damage(store, &err);
-        return false;
+        return engine->full && space_release(store);
     }
     if (!engine->kind->commit(engine, &err)) {
-        return false;
+        return engine->full && space_release(store);
     }
     store->writer_state = state;
     store->writer_news.commits++;

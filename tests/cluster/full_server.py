@@ -38,8 +38,9 @@ def get(server, key):
 def check_full(server, kept):
     """Writes are refused with the reason; everything else goes on."""
     refused = 0
-    for number in range(20):
+    while refused <= 10:
         key = f"/full/{len(kept)}"
+        assert len(kept) < 400, "the disk is full, and takes more and more"
         status, answer = put(server, key, "y" * 50000)
         if status == 200:
             kept[key] = "y" * 50000  # there was a little room left
@@ -48,7 +49,6 @@ def check_full(server, kept):
         assert "the disk is full" in str(answer), answer
         assert get(server, key) is None
         refused += 1
-    assert refused > 10
     for key, value in kept.items():
         assert get(server, key) == value, key
     assert server.api("GET", "/v1/nodes")[0] == 200
@@ -61,8 +61,29 @@ def check_full(server, kept):
     assert "disk is full" in server.api("GET", "/healthz")[1]["why"]
     status, ready = server.ask("/readyz")
     assert status == 503 and not ready["ready"], ready
-    assert ready["problems"] == [{"what": "store", "why": "it cannot be written"}]
+    assert [problem["what"] for problem in ready["problems"]] == ["store"]
+    assert ready["problems"][0]["condition"] in ("full", "unwritable"), ready
+    assert "disk" not in ready["problems"][0]["why"]
     assert "disk is full" in str(server.api("GET", "/readyz")[1]["problems"])
+
+
+def delete(server, key):
+    return server.api("DELETE", f"/v1/store?key={key}")
+
+
+def empty_while_full(server, large):
+    """Room was kept back for deletes; what they free is used again, though the disk stays full."""
+    status, answer = put(server, "/full/refused", "x")
+    assert status == 503 and "only deletes are taken" in str(answer), answer
+    for key in large:
+        status, answer = delete(server, key)
+        assert status == 200, (key, answer)
+    assert server.api("DELETE", "/v1/roles/none")[0] == 404  # what is asked is recorded, too
+    end = time.monotonic() + 30
+    while put(server, "/full/emptied", "y" * 10000)[0] != 200:
+        assert time.monotonic() < end, "what was deleted is not used again"
+    assert get(server, "/full/emptied") == "y" * 10000
+    assert server.api("DELETE", "/v1/store?key=/full/emptied")[0] == 200
 
 
 def create(server, name, key):
@@ -152,8 +173,13 @@ def main(build, folder):
                 key = f"/full/{len(kept)}"
                 assert put(server, key, "x")[0] == 200
                 kept[key] = "x"
+            large = [f"/large/{count}" for count in range(60)] if number == 0 else []
+            for key in large:
+                assert put(server, key, "z" * 50000)[0] == 200
             fill(disk / "ballast")
             check_full(server, kept)
+            if number == 0:
+                empty_while_full(server, large)
             # Last: the log of the store, which has grown by that, has room of its own.
             if number == ROUNDS - 1:
                 refused = create_while_full(server, disk / "ballast", created)

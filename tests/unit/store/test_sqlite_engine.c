@@ -2,9 +2,34 @@
 #include "store/sqlite_engine.h"
 
 #include <sqlite3.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "scratch.h"
 #include "store/store.h"
+
+/* In place of libc's, also for SQLite: those of the write-ahead log are counted. */
+static int log_syncs;
+
+static int sync_by(long call, int descriptor)
+{
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t len = readlink(link, path, sizeof path - 1);
+    path[len < 0 ? 0 : len] = '\0';
+    log_syncs += strstr(path, "store.db-wal") != NULL;
+    return (int)syscall(call, descriptor);
+}
+
+int fsync(int fd)
+{
+    return sync_by(SYS_fsync, fd);
+}
+
+int fdatasync(int fildes)
+{
+    return sync_by(SYS_fdatasync, fildes);
+}
 
 static Loop *loop_of(void)
 {
@@ -161,6 +186,101 @@ static void purged_rows_are_gone(void **state)
     sqlite3_close(db);
 }
 
+/* The log is bounded in bytes too, whatever the number of revisions. */
+static void the_log_is_bounded_in_bytes(void **state)
+{
+    Scratch *scratch = *state;
+    StoreSettings settings = { .keep_bytes = 200000 };
+    AUTO(Loop) *loop = loop_of();
+    AUTO(Store) *store = NULL;
+    Error err;
+    char value[10000];
+    memset(value, 'x', sizeof value);
+    assert_true(store_open_sqlite(loop, scratch_place(scratch, "store"), &settings, &store, &err));
+    for (int i = 0; i < 300; i++) {
+        bool done = false;
+        assert_true(
+            store_put(store, STR("a"), str_from(value, sizeof value), 0, put_done, &done, &err));
+        loop_run_virtual_until(loop, 0);
+        assert_true(done);
+        assert_true(store_status(store).log_bytes <= 200000 + 11000);
+    }
+    assert_true(store_status(store).compacted > 270);
+    int64_t bytes = store_status(store).log_bytes;
+    store_close(store);
+    assert_true(store_open_sqlite(loop, scratch_place(scratch, "store"), &settings, &store, &err));
+    assert_int_equal(store_status(store).log_bytes, bytes); /* measured again */
+    assert_true(store_status(store).bytes < 1000 * 1000);   /* of 3 MB that were written */
+}
+
+static void what_others_added_to_the_schema_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "CREATE TRIGGER t AFTER INSERT ON keys BEGIN DELETE FROM leases; END",
+        "CREATE VIEW v AS SELECT * FROM keys",
+        "CREATE TABLE other (a)",
+        "CREATE INDEX i ON leases (ttl_s)",
+        "DROP INDEX keys_by_lease",
+    };
+    Scratch *scratch = *state;
+    Error err;
+    EngineState seen;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        const char *folder = arena_format(&scratch->arena, "%s/%zu%c", scratch->path, i, '\0').data;
+        const char *path = arena_format(&scratch->arena, "%s/store.db%c", folder, '\0').data;
+        const char *copy = arena_format(&scratch->arena, "%s-copy%c", folder, '\0').data;
+        fill(folder);
+        assert_int_equal(open_kind(folder, &err), ERROR_NONE);
+        run_sql(path, texts[i]);
+        assert_int_equal(open_kind(folder, &err), ERROR_INVALID);
+        assert_non_null(strstr(err.text, "not those of eden"));
+        assert_false(sqlite_engine_check(path, NULL, NULL, &seen, &err));
+        assert_false(store_restore(copy, path, STR_EMPTY, &err));
+        assert_int_equal(err.kind, ERROR_INVALID);
+    }
+}
+
+/* What an index says is not compared with its table by a quick check. */
+static void a_check_compares_indexes_with_their_tables(void **state)
+{
+    Scratch *scratch = *state;
+    const char *path = scratch_place(scratch, "store/store.db");
+    EngineState seen;
+    Error err;
+    fill(scratch_place(scratch, "store"));
+    run_sql(path, "UPDATE keys SET lease = 7 WHERE key = CAST('1' AS BLOB)");
+    assert_true(sqlite_engine_check(path, NULL, NULL, &seen, &err));
+    /* The row has no lease any more, and the index has it still. */
+    run_sql(path, "PRAGMA writable_schema = ON;"
+                  "DELETE FROM sqlite_schema WHERE name = 'keys_by_lease';"
+                  "PRAGMA writable_schema = RESET;"
+                  "UPDATE keys SET lease = 8 WHERE key = CAST('1' AS BLOB);");
+    run_sql(path, "PRAGMA writable_schema = ON;"
+                  "INSERT INTO sqlite_schema SELECT 'index', 'keys_by_lease', 'keys', 3,"
+                  " 'CREATE INDEX keys_by_lease ON keys (lease) WHERE lease <> 0';"
+                  "PRAGMA writable_schema = RESET");
+    assert_false(sqlite_engine_check(path, NULL, NULL, &seen, &err));
+    assert_int_equal(err.kind, ERROR_OS);
+}
+
+/* Acknowledged means on the disk: every commit of the writer is synced. */
+static void every_commit_is_synced(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO(Loop) *loop = loop_of();
+    AUTO(Store) *store = NULL;
+    Error err;
+    assert_true(store_open_sqlite(loop, scratch_place(scratch, "store"), NULL, &store, &err));
+    for (int i = 0; i < 5; i++) {
+        bool done = false;
+        int before = log_syncs;
+        assert_true(store_put(store, STR("a"), STR("1"), 0, put_done, &done, &err));
+        loop_run_virtual_until(loop, 0);
+        assert_true(done);
+        assert_true(log_syncs > before);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +295,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_directory_that_cannot_be_is_told, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(purged_rows_are_gone, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(the_log_is_bounded_in_bytes, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(what_others_added_to_the_schema_is_refused, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(a_check_compares_indexes_with_their_tables, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(every_commit_is_synced, scratch_set_up, scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
