@@ -61,7 +61,12 @@ static size_t rounded(size_t size)
 
 static void chunk_add(Arena *arena, size_t least)
 {
-    size_t size = arena->chunk == NULL ? FIRST_CHUNK : arena->chunk->size * 2;
+    /* One large block says nothing of what comes next: chunks grow by those that are shared. */
+    const ArenaChunk *shared = arena->chunk;
+    while (shared != NULL && shared->sole) {
+        shared = shared->older;
+    }
+    size_t size = shared == NULL ? FIRST_CHUNK : shared->size * 2;
     if (size > LARGEST_CHUNK) {
         size = LARGEST_CHUNK;
     }

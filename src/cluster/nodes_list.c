@@ -26,8 +26,7 @@ typedef struct Listing {
     ClusterStore at;
     Arena arena;
     uint32_t limit;
-    NodeEntry *nodes;
-    uint32_t count;
+    VEC(NodeEntry) nodes; /* as many as there are: most pages are not full */
     bool more_nodes;
     bool knows_revoked;
     RevocationList revoked;
@@ -213,7 +212,7 @@ static void read_waiting_from(Listing *listing, Str key)
     StoreOp op = { .kind = STORE_RANGE,
                    .key = key,
                    .end = store_prefix_end(arena, all),
-                   .limit = listing->limit - listing->count };
+                   .limit = listing->limit - listing->nodes.len };
     Error err;
     if (!store_op(listing->at.store, &op, waiting_came, listing, &err)) {
         listing_end(listing, &err);
@@ -233,21 +232,20 @@ static void read_waiting(Listing *listing, Str after)
 
 static void all_details_came(Listing *listing)
 {
-    for (uint32_t i = 0; i < listing->count; i++) {
-        NodeEntry *entry = &listing->nodes[i];
+    for (uint32_t i = 0; i < listing->nodes.len; i++) {
+        NodeEntry *entry = &listing->nodes.items[i];
         entry->knows_revoked = listing->knows_revoked;
         entry->is_revoked =
             entry->error.len == 0 && node_record_is_revoked(&entry->record, &listing->revoked);
     }
-    listing->out.nodes = listing->nodes;
-    listing->out.node_count = listing->count;
+    listing->out.nodes = listing->nodes.items;
+    listing->out.node_count = listing->nodes.len;
     if (listing->failure != NULL) {
         listing_end(listing, listing->failure);
     } else if (listing->more_nodes) {
-        listing->out.next =
-            next_after(listing, AFTER_NODES, listing->nodes[listing->count - 1].record.name);
+        listing->out.next = next_after(listing, AFTER_NODES, VEC_LAST(&listing->nodes).record.name);
         listing_end(listing, NULL);
-    } else if (listing->count == listing->limit) {
+    } else if (listing->nodes.len == listing->limit) {
         listing->out.next = AFTER_WAITING;
         listing_end(listing, NULL);
     } else {
@@ -275,7 +273,7 @@ static void details_came(void *context, const StoreReply *reply, const Error *er
         keep_failure(listing, err);
     }
     for (uint32_t i = 0; err == NULL && i < details->count; i++) {
-        NodeEntry *entry = &listing->nodes[details->first + i];
+        NodeEntry *entry = &listing->nodes.items[details->first + i];
         const StoreOpReply *replies = &reply->ops[(size_t)i * DETAILS_PER_NODE];
         node_entry_read_liveness(entry, value_of(&replies[0]), value_of(&replies[1]));
         entry->has_facts = replies[2].count > 0;
@@ -296,7 +294,7 @@ static void ask_details(Listing *listing, uint32_t first, uint32_t count)
     Details *details = ARENA_NEW(arena, Details);
     *details = (Details){ listing, first, count };
     for (uint32_t i = 0; i < count; i++) {
-        Str name = str_from_c(listing->nodes[first + i].record.name);
+        Str name = str_from_c(listing->nodes.items[first + i].record.name);
         StoreOp *op = &ops[(size_t)i * DETAILS_PER_NODE];
         op[0] = (StoreOp){ .kind = STORE_RANGE, .key = cluster_key_alive(arena, prefix, name) };
         op[1] = (StoreOp){ .kind = STORE_RANGE, .key = cluster_key_silent(arena, prefix, name) };
@@ -342,11 +340,11 @@ static void ask_revocations(Listing *listing)
 static void ask_all_details(Listing *listing)
 {
     listing->asked = 1;
-    for (uint32_t first = 0; first < listing->count; first += DETAIL_NODES) {
-        uint32_t left = listing->count - first;
+    for (uint32_t first = 0; first < listing->nodes.len; first += DETAIL_NODES) {
+        uint32_t left = listing->nodes.len - first;
         ask_details(listing, first, left < DETAIL_NODES ? left : DETAIL_NODES);
     }
-    if (listing->count > 0) {
+    if (listing->nodes.len > 0) {
         ask_revocations(listing);
     }
     detail_answered(listing);
@@ -364,11 +362,12 @@ static void take_nodes(Listing *listing, const StoreOpReply *range)
             kind != KEY_NODE || !is_name(parts[0])) {
             continue;
         }
-        if (listing->count == listing->limit) {
+        if (listing->nodes.len == listing->limit) {
             listing->more_nodes = true;
             return;
         }
-        node_entry_read(&listing->arena, parts[0], kv, &listing->nodes[listing->count++]);
+        VEC_RESERVE(&listing->arena, &listing->nodes, 1);
+        node_entry_read(&listing->arena, parts[0], kv, &listing->nodes.items[listing->nodes.len++]);
     }
 }
 
@@ -395,7 +394,7 @@ static void read_nodes(Listing *listing, Str from)
     StoreOp op = { .kind = STORE_RANGE,
                    .key = from,
                    .end = store_prefix_end(&listing->arena, all),
-                   .limit = ((int64_t)listing->limit + 1 - listing->count) * KEYS_PER_NODE };
+                   .limit = ((int64_t)listing->limit + 1 - listing->nodes.len) * KEYS_PER_NODE };
     Error err;
     if (!store_op(listing->at.store, &op, nodes_came, listing, &err)) {
         listing_end(listing, &err);
@@ -431,7 +430,6 @@ void nodes_list(const ClusterStore *at, const NodesPage *page, NodesListed *done
     arena_init(&listing->arena, ARENA_UNLIMITED);
     Arena *arena = &listing->arena;
     listing->at.prefix = arena_copy(arena, at->prefix);
-    listing->nodes = ARENA_ARRAY(arena, NodeEntry, page->limit);
     if (waiting) {
         read_waiting(listing, name);
     } else {

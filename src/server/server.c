@@ -27,10 +27,11 @@
 #include "service/store_service.h"
 #include "sys/clock_watch.h"
 #include "sys/directory.h"
+#include "sys/own_pages.h"
 
 enum {
-    SWEEP_MS = 10 * 1000, /* until the next look for connections whose certificate has expired,
-                             and at whether the store can be written */
+    SWEEP_MS = 10 * 1000, /* until the next look for connections whose certificate has expired, at
+                             whether the store can be written, and for memory to give back */
     STORE_VERIFY_MS = 24 * 3600 * 1000,
 };
 
@@ -462,6 +463,7 @@ static void sweep_runs(void *context)
     probe_store(server);
     credentials_changed(server);
     loop_timer_start(&server->sweep, SWEEP_MS);
+    own_heap_trim();
     mend_files(server);
 }
 
@@ -608,6 +610,7 @@ static bool open_store(Server *server, Error *err)
 {
     const char *path = own_path(server, "/" SERVER_STORE).data;
     const StoreSettings settings = { .existing = true,
+                                     .reserve = true,
                                      .verify_ms = STORE_VERIFY_MS,
                                      .lost = store_lost,
                                      .damaged = store_damaged,

@@ -9,6 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+enum {
+    HEAP_SPARE = 4 << 20 /* bytes that may be kept for what comes next */
+};
+
 static bool is_traced(void)
 {
     FILE *file = fopen("/proc/self/status", "re");
@@ -49,5 +53,12 @@ void own_pages_release(void)
     malloc_trim(0);
     if (!is_traced()) {
         dl_iterate_phdr(release_one, &page);
+    }
+}
+
+void own_heap_trim(void)
+{
+    if (mallinfo2().fordblks > HEAP_SPARE) {
+        malloc_trim(HEAP_SPARE / 4);
     }
 }

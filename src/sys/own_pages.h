@@ -5,3 +5,7 @@
  * that has come to rest never looks at again; those that it does come back by themselves, from the
  * page cache. Any thread. Not while a debugger is attached: its breakpoints lie in such pages. */
 void own_pages_release(void);
+
+/* Gives free memory back when there is much of it, as a burst of requests leaves behind: the allocator
+ * keeps it for itself otherwise. Cheap when there is none. Any thread. */
+void own_heap_trim(void);
