@@ -1,5 +1,6 @@
 """The daemon of a machine, with real processes: what it keeps, tells and survives."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -276,10 +277,11 @@ def watched_inodes(pid):
     """Of everything that the process has told the kernel to watch."""
     found = set()
     for name in os.listdir(f"/proc/{pid}/fdinfo"):
-        with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("inotify "):
-                    found.add(int(line.split("ino:")[1].split()[0], 16))
+        with contextlib.suppress(FileNotFoundError):  # one that was closed meanwhile
+            with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
+                for line in file:
+                    if line.startswith("inotify "):
+                        found.add(int(line.split("ino:")[1].split()[0], 16))
     return found
 
 
