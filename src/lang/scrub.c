@@ -108,7 +108,8 @@ typedef struct Search {
     bool cut; /* the text may end within a secret */
     Arena arena;
     Ranges found;
-    size_t longest;      /* secret that was found */
+    size_t longest; /* secret that was found */
+    size_t longest_raw;
     uint32_t pass_start; /* in found: where the present reading of the text began */
 } Search;
 
@@ -609,6 +610,7 @@ static Search search_all(const Scrubber *scrubber, Str text, bool cut)
         return search;
     }
     search_raw(&search);
+    search.longest_raw = search.longest;
     search.pass_start = search.found.len;
     search_base64(&search);
     search.pass_start = search.found.len;
@@ -639,9 +641,9 @@ void scrubber_apply_cut(const Scrubber *scrubber, Str text, Buf *out)
     apply(scrubber, text, true, out);
 }
 
-size_t scrubber_find(const Scrubber *scrubber, Str text)
+ScrubberFound scrubber_find(const Scrubber *scrubber, Str text)
 {
     Search search = search_all(scrubber, text, false);
     arena_clear(&search.arena);
-    return search.longest;
+    return (ScrubberFound){ .as_is = search.longest_raw, .spelled = search.longest };
 }

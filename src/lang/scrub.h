@@ -77,5 +77,9 @@ void scrubber_apply(const Scrubber *scrubber, Str text, Buf *out);
 /* The same for a text that was cut somewhere: the first part of a secret at its end goes too, when it
  * has SCRUB_SHORTEST bytes or more. */
 void scrubber_apply_cut(const Scrubber *scrubber, Str text, Buf *out);
-/* Length of the longest secret in `text`; 0: none. */
-size_t scrubber_find(const Scrubber *scrubber, Str text);
+/* Lengths of the longest secret in `text`, 0 when there is none: as it is, and in any spelling. */
+typedef struct ScrubberFound {
+    size_t as_is;
+    size_t spelled;
+} ScrubberFound;
+ScrubberFound scrubber_find(const Scrubber *scrubber, Str text);

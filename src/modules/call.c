@@ -94,6 +94,14 @@ void call_progress(Call *call, Str line)
     }
 }
 
+Str call_scrub(Call *call, Str text)
+{
+    const CallServices *services = call->services;
+    return services != NULL && services->scrub != NULL
+               ? services->scrub(services->context, call, text)
+               : text;
+}
+
 void call_waits(Call *call, Str why)
 {
     const CallServices *services = call->services;

@@ -26,6 +26,8 @@ typedef struct CallServices {
     void (*waits)(void *context, Call *call, Str why);
     /* How far the step is while it runs; see call_progress. May be NULL. */
     void (*progress)(void *context, Call *call, Str line);
+    /* A text without the secrets that the run knows; see call_scrub. May be NULL: there are none. */
+    Str (*scrub)(void *context, Call *call, Str text);
     /* Whether the machine was started anew since this step asked for it (Outcome.leave), in this
      * run or the one that it continues; and when it asked. May be NULL: it was not. */
     bool (*came_back)(void *context, Call *call, int64_t *asked_ms);
@@ -89,6 +91,7 @@ struct Outcome {
      * has not. No further step starts; once everything is written down, the machine restarts, and
      * the run is continued: the step is asked again then, and call_came_back() tells it. */
     const Leave *leave;
+    bool secret; /* set by the runner: nothing of it is shown, because the step is secret */
     /* Stands for what was found and is wanted where changes and diff may not tell, so that a saved
      * plan notices when it moves; see outcome_observe. Never shown. */
     Str observed;
@@ -118,6 +121,9 @@ bool call_is_claimed(Call *call, Str path);
 /* How far it is, in a line that is shown at once. Not for what programs write: secrets are taken out
  * of each line by itself, and so those of several lines are not found. */
 void call_progress(Call *call, Str line);
+/* What a program wrote, without secrets, in the call's arena. For texts of which a part is shown: they
+ * are scrubbed as a whole, before anything is cut off, because half a secret is not found. */
+Str call_scrub(Call *call, Str text);
 /* The step waits for somebody or something outside: a few words that may be shown at once. Empty:
  * it goes on. */
 void call_waits(Call *call, Str why);

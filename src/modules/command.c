@@ -128,7 +128,9 @@ bool command_run(Call *call, const Command *command, ProcessResult *out, Error *
 
 bool command_failure(Call *call, const Command *command, const ProcessResult *result, Error *err)
 {
-    return process_failure(call->arena, result, call_limit_ms(call, command->timeout_ms), err);
+    ProcessResult told = *result;
+    told.error_out = call_scrub(call, result->error_out);
+    return process_failure(call->arena, &told, call_limit_ms(call, command->timeout_ms), err);
 }
 
 Str command_words(Arena *arena, Value command)

@@ -71,9 +71,25 @@ static bool fail(Arena *arena, const Extension *extension, ErrorKind kind, const
                      words.len > 0 ? ": " : "", STR_ARG(words));
 }
 
-static bool tell_ending(Arena *arena, const Extension *extension, const ProcessSpec *spec,
-                        const ProcessResult *result, Error *err)
+/* What came of a call, before anybody has looked at the answer. */
+typedef struct Reply {
+    Call *call; /* NULL: it is asked to describe itself */
+    bool started;
+    bool well; /* it ended as it should */
+    ProcessResult result;
+} Reply;
+
+/* What it wrote to standard error, as it may be shown. */
+static Str error_words(const Reply *reply)
 {
+    Str wrote = reply->result.error_out;
+    return reply->call == NULL ? wrote : call_scrub(reply->call, wrote);
+}
+
+static bool tell_ending(Arena *arena, const Extension *extension, const ProcessSpec *spec,
+                        const Reply *reply, Error *err)
+{
+    const ProcessResult *result = &reply->result;
     ProcessResult silent = *result;
     silent.error_out = STR_EMPTY;
     Error why;
@@ -84,15 +100,8 @@ static bool tell_ending(Arena *arena, const Extension *extension, const ProcessS
     } else {
         process_failure(arena, &silent, spec->timeout_ms, &why);
     }
-    return fail(arena, extension, why.kind, why.text, result->error_out, err);
+    return fail(arena, extension, why.kind, why.text, error_words(reply), err);
 }
-
-/* What came of a call, before anybody has looked at the answer. */
-typedef struct Reply {
-    bool started;
-    bool well; /* it ended as it should */
-    ProcessResult result;
-} Reply;
 
 /* Runs it with one line of input. False unless it ended well. */
 static bool ask(Arena *arena, const Extension *extension, ProcessSpec *spec, Value request,
@@ -100,7 +109,7 @@ static bool ask(Arena *arena, const Extension *extension, ProcessSpec *spec, Val
 {
     Buf input = buf_make_in(arena, BUF_UNLIMITED);
     ProcessResult *out = &reply->result;
-    *reply = (Reply){ 0 };
+    *reply = (Reply){ .call = reply->call };
     if (!json_print(&input, request, NULL, err)) {
         return error_wrap(err, "%" STR_FMT " cannot be told its parameters",
                           STR_ARG(extension->path));
@@ -121,7 +130,7 @@ static bool ask(Arena *arena, const Extension *extension, ProcessSpec *spec, Val
     reply->started = true;
     reply->well =
         out->ending == PROCESS_EXITED && out->exit_code == 0 && !out->out_cut && !out->error_cut;
-    return reply->well || tell_ending(arena, extension, spec, out, err);
+    return reply->well || tell_ending(arena, extension, spec, reply, err);
 }
 
 static Map *new_request(Arena *arena, const char *op)
@@ -199,7 +208,7 @@ static bool understand(Call *call, const Served *served, ExtensionOp op, const R
     }
     Str text = arena_format(call->arena, "did not answer as it should: %s", why.text);
     return fail(call->arena, served->extension, why.kind, arena_copy_c(call->arena, text),
-                result->error_out, err);
+                error_words(reply), err);
 }
 
 static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, ExtensionAnswer *answer,
@@ -224,7 +233,7 @@ static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, Extensi
                          .cancelled = call->cancelled,
                          .line = show_progress,
                          .line_context = call };
-    Reply reply;
+    Reply reply = { .call = call };
     (void)!ask(arena, served->extension, &spec, value_map(request), &reply, err);
     outcome->error_out = reply.result.error_out;
     return understand(call, served, op, &reply, answer, err);
@@ -341,7 +350,7 @@ static bool read_description(Arena *arena, Extension *extension, Error *err)
     }
     Map *request = new_request(arena, "describe");
     ProcessSpec spec = { .timeout_ms = EXTENSION_DESCRIBE_MS };
-    Reply reply;
+    Reply reply = { .call = NULL };
     Value description;
     ExtensionRows rows;
     if (!ask(arena, extension, &spec, value_map(request), &reply, err)) {

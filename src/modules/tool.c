@@ -71,7 +71,7 @@ bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Err
 {
     /* Nobody sees what it wrote, so more of that is told than its last words. */
     ProcessResult told = *result;
-    told.error_out = process_words(call->arena, result->error_out);
+    told.error_out = process_words(call->arena, call_scrub(call, result->error_out));
     process_failure(call->arena, &told, call_limit_ms(call, tool->timeout_ms), err);
     const char *slash = strrchr(tool->argv[0], '/');
     char text[sizeof err->text];

@@ -283,6 +283,11 @@ static bool load_steps(Run *run)
         return false;
     }
     collect_claims(run);
+    /* A resource may be named by a secret, and edges are shown. */
+    for (uint32_t i = 0; i < run->graph->edge_count; i++) {
+        Edge *edge = &run->graph->edges[i];
+        edge->detail = secrets_scrub(run->secrets, edge->detail, run->arena);
+    }
     return true;
 }
 

@@ -36,20 +36,25 @@ static void note_written(Books *books, bool ok)
 /* --- Services for modules: called from workers ----------------------------------------------- */
 
 typedef struct Note {
-    Journal *journal;
-    Str step;
+    const Books *books;
+    const Call *call;
 } Note;
 
 static bool note_kept(void *context, const KeptState *state, Error *err)
 {
     const Note *note = context;
-    return journal_kept(note->journal, note->step, state, err);
+    const Run *run = note->books->run;
+    KeptState kept = *state;
+    kept.path = secrets_scrub(run->secrets, state->path, note->call->arena);
+    kept.target = secrets_scrub(run->secrets, state->target, note->call->arena);
+    return journal_kept(note->books->journal, graph_step(run->graph, note->call->step)->id, &kept,
+                        err);
 }
 
 static bool keep_before(void *context, Call *call, Str path, Error *err)
 {
     Books *books = context;
-    Note note = { books->journal, graph_step(books->run->graph, call->step)->id };
+    Note note = { books, call };
     return keep_path(&books->keep, call->host, path, note_kept, &note, err);
 }
 
@@ -63,6 +68,12 @@ static bool came_back(void *context, Call *call, int64_t *asked_ms)
 {
     const Books *books = context;
     return run_came_back(books->run, call->step, asked_ms);
+}
+
+static Str scrub_for_call(void *context, Call *call, Str text)
+{
+    const Books *books = context;
+    return secrets_scrub(books->run->secrets, text, call->arena);
 }
 
 static bool before_effect(void *context, uint32_t step, const Outcome *found, Error *err)
@@ -393,6 +404,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                               .is_claimed = is_claimed,
                               .waits = note_wait,
                               .progress = note_progress,
+                              .scrub = scrub_for_call,
                               .came_back = came_back };
     TaskJournal journal = { books, before_effect, after_effect };
     ExecutorSettings settings = { .graph = run->graph,

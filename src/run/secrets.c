@@ -57,7 +57,8 @@ static void update_scrubber(Secrets *secrets)
     }
 }
 
-/* What was computed is a secret by itself unless it contains one. */
+/* What was computed is a secret by itself unless it contains one. A text with another spelling of one
+ * may be spelled once more by a program, and is looked for as a whole. */
 static void settle_computed(Secrets *secrets)
 {
     if (secrets->computed.texts.count == 0) {
@@ -66,10 +67,13 @@ static void settle_computed(Secrets *secrets)
     update_scrubber(secrets);
     uint32_t at = 0;
     for (const StrMapEntry *entry; (entry = str_map_next(&secrets->computed.texts, &at)) != NULL;) {
-        size_t found = secrets->scrubber == NULL ? 0 : scrubber_find(secrets->scrubber, entry->key);
-        if (found == 0) {
+        ScrubberFound found = { 0 };
+        if (secrets->scrubber != NULL) {
+            found = scrubber_find(secrets->scrubber, entry->key);
+        }
+        if (found.spelled == 0) {
             secret_set_add_lines(&secrets->known, arena_copy(&secrets->arena, entry->key));
-        } else if (found < SURE_LENGTH) {
+        } else if (found.as_is < SURE_LENGTH) {
             secret_set_add(&secrets->known, arena_copy(&secrets->arena, entry->key));
         }
     }

@@ -341,15 +341,21 @@ static Value marks_below(Arena *arena, const Map *marks, Value key, Value v)
     return mark == NULL ? v : marks_apply(arena, mark->value, v);
 }
 
-/* A value of another shape than the one that was marked counts as marked: it may be a template that
- * becomes the same. */
+static bool is_plain_item(Value v)
+{
+    return !value_is_sequence(v) && v.kind != VALUE_MAP &&
+           !(value_is_string(v) && dynamic_has_template(value_str(v)));
+}
+
+/* A value of another shape than the one that was marked counts as marked, except for plain items of a
+ * list, which may be of any shape: it may be a template that becomes the same. */
 static Value marks_apply(Arena *arena, Value marks, Value v)
 {
     if (marks.kind == VALUE_BOOL) {
         return value_with_secret(v);
     }
-    bool of_list = map_find(marks.map, value_null()) != NULL;
-    if (v.kind == VALUE_MAP && !of_list) {
+    const MapEntry *items = map_find(marks.map, value_null()); /* NULL: marks of a map */
+    if (v.kind == VALUE_MAP && items == NULL) {
         Map *map = map_new(arena, v.map->len);
         for (uint32_t i = 0; i < v.map->len; i++) {
             const MapEntry *entry = &v.map->entries[i];
@@ -359,10 +365,12 @@ static Value marks_apply(Arena *arena, Value marks, Value v)
         v.map = map;
         return v;
     }
-    if (value_is_sequence(v) && of_list) {
+    if (value_is_sequence(v) && items != NULL) {
         List *list = list_new(arena, v.list->len);
         for (uint32_t i = 0; i < v.list->len; i++) {
-            list_push(arena, list, marks_below(arena, marks.map, value_null(), v.list->items[i]));
+            Value item = v.list->items[i];
+            bool stays = items->value.kind == VALUE_MAP && is_plain_item(item);
+            list_push(arena, list, stays ? item : marks_apply(arena, items->value, item));
         }
         v.list = list;
         return v;
@@ -372,13 +380,21 @@ static Value marks_apply(Arena *arena, Value marks, Value v)
 
 void variables_share_marks(Arena *arena, VariableLayers *layers)
 {
-    Value marks = value_null();
+    Value *documents = ARENA_ARRAY(arena, Value, layers->len);
     for (uint32_t i = 0; i < layers->len; i++) {
-        marks = marks_join(arena, marks, layers->items[i].document);
+        Value marks = value_null(); /* of the others: in its own list items may differ */
+        for (uint32_t other = 0; other < layers->len; other++) {
+            if (other != i) {
+                marks = marks_join(arena, marks, layers->items[other].document);
+            }
+        }
+        documents[i] = layers->items[i].document;
+        if (marks.kind != VALUE_NULL) {
+            documents[i] = marks_apply(arena, marks, documents[i]);
+        }
     }
-    for (uint32_t i = 0; marks.kind != VALUE_NULL && i < layers->len; i++) {
-        Value *document = &layers->items[i].document;
-        *document = marks_apply(arena, marks, *document);
+    for (uint32_t i = 0; i < layers->len; i++) {
+        layers->items[i].document = documents[i];
     }
 }
 

@@ -316,8 +316,8 @@ static bool validate(void *context, Str path, Error *err)
     if (result.ending == PROCESS_EXITED && result.exit_code == 0) {
         return true;
     }
-    result.error_out =
-        process_words(asked->call->arena, result.error_out.len > 0 ? result.error_out : result.out);
+    Str wrote = result.error_out.len > 0 ? result.error_out : result.out;
+    result.error_out = process_words(asked->call->arena, call_scrub(asked->call, wrote));
     command_failure(asked->call, &command, &result, err);
     return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(words));
 }

@@ -77,7 +77,7 @@ Str journal_tail(Call *call, const Str *units, uint32_t count, int64_t since_us)
     }
     /* A message may have several lines. */
     VEC(Str) lines = { 0 };
-    Str rest = result.out, line;
+    Str rest = call_scrub(call, result.out), line;
     while (str_split_next(&rest, '\n', &line)) {
         if (str_trim(line).len > 0) {
             VEC_PUSH(arena, &lines, line);

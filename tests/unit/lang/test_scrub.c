@@ -330,10 +330,19 @@ static void the_longest_secret_in_a_text_is_known(void **state)
 {
     const Str secrets[] = { STR("abcd"), STR("hunter2hunter2") };
     AUTO(Scrubber) *scrubber = scrubber_of(secrets, COUNT_OF(secrets));
-    assert_int_equal(scrubber_find(scrubber, STR("nothing")), 0);
-    assert_int_equal(scrubber_find(scrubber, STR("xabcdx")), 4);
-    assert_int_equal(scrubber_find(scrubber, STR("abcd%68unter2Hunter2")), 14);
-    assert_int_equal(scrubber_find(scrubber, STR("")), 0);
+    static const struct {
+        Str text;
+        size_t as_is, spelled;
+    } rows[] = { { STR("nothing"), 0, 0 },
+                 { STR("xABCDx"), 4, 4 },
+                 { STR("abcd%68unter2Hunter2"), 4, 14 },
+                 { STR("%68unter2Hunter2"), 0, 14 },
+                 { STR(""), 0, 0 } };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        ScrubberFound found = scrubber_find(scrubber, rows[i].text);
+        assert_int_equal(found.as_is, rows[i].as_is);
+        assert_int_equal(found.spelled, rows[i].spelled);
+    }
 }
 
 /* Escapes do not end where the text of the secret ends when both belong to one character. */

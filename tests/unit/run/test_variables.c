@@ -190,15 +190,16 @@ static void a_mark_covers_the_name_in_every_layer(void **state)
 {
     SiteWorld *world = *state;
     folder_put(world->folder, "variables/base.yaml", "files: {'*': [{name: one}, {name: two}]}\n");
-    folder_put(world->folder, "variables/one.yaml",
-               "early: !secret aaaa\nlate: bbbb\nmap: {pw: !secret cccc, user: u}\n"
-               "whole: !secret {pw: dddd}\nlist: [!secret eeee]\nplain: {x: 1}\n"
-               "users: [{name: n, pw: !secret ffff}]\nnested: {deep: {pw: gggg}}\n"
-               "turned: {pw: !secret hhhh}\n");
+    folder_put(
+        world->folder, "variables/one.yaml",
+        "early: !secret aaaa\nlate: bbbb\nmap: {pw: !secret cccc, user: u}\n"
+        "whole: !secret {pw: dddd}\nlist: [!secret eeee]\nplain: {x: 1}\n"
+        "users: [{name: n, pw: !secret ffff}]\nown: [x, !secret iiii]\nnested: {deep: {pw: gggg}}\n"
+        "turned: {pw: !secret hhhh}\n");
     folder_put(world->folder, "variables/two.yaml",
                "early: AAAA\nlate: !secret BBBB\nmap: {pw: CCCC, port: 1}\n"
                "whole: {pw: DDDD, more: {x: 1}}\nlist: [EEEE, EEE2]\nplain: {y: 2}\n"
-               "users: [{name: m, pw: FFFF}]\nnested: !secret {deep: {other: 1}}\n"
+               "users: [{name: m, pw: FFFF}, bare]\nnested: !secret {deep: {other: 1}}\n"
                "turned: \"{{ {'pw': 'HHHH'} }}\"\n");
     assert_true(world_load(world));
     static const struct {
@@ -209,7 +210,8 @@ static void a_mark_covers_the_name_in_every_layer(void **state)
         { "map.user", false },   { "map.port", false },      { "whole", true },
         { "whole.pw", true },    { "whole.more.x", true },   { "list[0]", true },
         { "list[1]", true },     { "plain.x", false },       { "plain.y", false },
-        { "users[0].pw", true }, { "users[0].name", false }, { "nested.deep.pw", true },
+        { "users[0].pw", true }, { "users[0].name", false }, { "users[1]", false },
+        { "own[0]", false },     { "own[1]", true },         { "nested.deep.pw", true },
         { "turned", true },      { "turned.pw", true },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
