@@ -22,6 +22,9 @@ static int apply_run(Invocation *invocation)
     if (!plan_input_get(invocation, &config, &plan, &planned, &code)) {
         return code;
     }
+    if (planned && !plan_input_complete(invocation, plan, &config)) {
+        return EXIT_USAGE;
+    }
     if (invocation_flag(invocation, "try")) {
         return run_try(invocation, &config);
     }

@@ -86,8 +86,8 @@ const Command command_plan = {
         "A plan that was saved with --out can be applied as long as neither the site nor what\n"
         "the steps found on the machine has changed; otherwise 'eden apply' refuses it (exit 5)\n"
         "and prints the command line that makes the plan again, with all of its options.\n"
-        "The file holds what was given with -D, so only its owner may read it. 'eden plan FILE'\n"
-        "shows it again.",
+        "The file holds what was given with -D, so only its owner may read it; secrets are not in\n"
+        "it and are given again to apply it. 'eden plan FILE' shows it again.",
     .options = options,
     .examples = examples,
     .run = plan_run,

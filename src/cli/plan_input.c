@@ -22,14 +22,32 @@ static bool read_plan(const Invocation *invocation, RunConfig *config, Value *pl
     return plan_file_config(invocation->arena, text, plan, config, err);
 }
 
-/* Whether the option says the same as the plan's list; an option that was not given does. */
-static bool says_the_same(const Invocation *invocation, const char *option, bool path,
-                          Value planned)
+static bool is_withheld(Value plan, Str name)
 {
+    const List *withheld = value_get_list(plan, "withheld");
+    for (uint32_t i = 0; i < withheld->len; i++) {
+        if (value_is_string(withheld->items[i]) && str_eq(value_str(withheld->items[i]), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_define(const Given *given)
+{
+    return strcmp(given->option->name, "define") == 0;
+}
+
+/* Whether the option says the same as the plan's list; an option that was not given does. */
+static bool says_the_same(const Invocation *invocation, const char *option, bool path, Value plan,
+                          const char *key)
+{
+    Value planned = *value_get(plan, str_from_c(key));
     uint32_t count = 0;
     for (uint32_t i = 0; i < invocation->given_count; i++) {
         const Given *given = &invocation->given[i];
-        if (strcmp(given->option->name, option) != 0) {
+        if (strcmp(given->option->name, option) != 0 ||
+            (is_define(given) && is_withheld(plan, define_name(str_from_c(given->value))))) {
             continue;
         }
         Value one = value_is_sequence(planned) && count < planned.list->len
@@ -64,8 +82,7 @@ static bool agrees_with_plan(const Invocation *invocation, Value plan)
         { "define", "defines", false },
     };
     for (size_t i = 0; i < COUNT_OF(decided); i++) {
-        if (!says_the_same(invocation, decided[i].option, decided[i].path,
-                           *value_get(plan, str_from_c(decided[i].key)))) {
+        if (!says_the_same(invocation, decided[i].option, decided[i].path, plan, decided[i].key)) {
             usage_error(invocation,
                         "--%s is not what the saved plan was made with; leave it away, or make a "
                         "new plan",
@@ -73,6 +90,37 @@ static bool agrees_with_plan(const Invocation *invocation, Value plan)
             return false;
         }
     }
+    return true;
+}
+
+bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *config)
+{
+    const List *withheld = value_get_list(plan, "withheld");
+    uint32_t count = config->define_count;
+    const char **defines =
+        ARENA_ARRAY(invocation->arena, const char *, count + invocation->given_count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        defines[i] = config->defines[i];
+    }
+    for (uint32_t i = 0; i < withheld->len; i++) {
+        Str name = value_str(withheld->items[i]);
+        uint32_t before = count;
+        for (uint32_t k = 0; k < invocation->given_count; k++) {
+            const Given *given = &invocation->given[k];
+            if (is_define(given) && str_eq(define_name(str_from_c(given->value)), name)) {
+                defines[count++] = given->value;
+            }
+        }
+        if (count == before) {
+            usage_error(invocation,
+                        "the saved plan does not hold the secret '%" STR_FMT
+                        "': give it again with -D",
+                        STR_ARG(name));
+            return false;
+        }
+    }
+    config->defines = defines;
+    config->define_count = count;
     return true;
 }
 

@@ -9,3 +9,6 @@
  * and `*code` is how the command ends. */
 MUST_CHECK bool plan_input_get(Invocation *invocation, RunConfig *config, Value *plan, bool *found,
                                int *code);
+/* Adds what the plan does not hold, because it is secret, from the command line. False when it is
+ * not there; that was told. */
+MUST_CHECK bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *config);

@@ -72,11 +72,25 @@ static Value step_values(Arena *arena, const RunReport *report)
     return value_list(steps);
 }
 
+/* Of secrets the names alone. */
+static void put_defines(Arena *arena, Map *map, Run *run)
+{
+    const RunConfig *config = run_config(run);
+    List *defines = list_new(arena, config->define_count), *withheld = list_new(arena, 0);
+    for (uint32_t i = 0; i < config->define_count; i++) {
+        Str define = str_from_c(config->defines[i]), name = define_name(define);
+        bool secret = run_variable_is_secret(run, name);
+        list_push(arena, secret ? withheld : defines, value_string(secret ? name : define));
+    }
+    put(arena, map, "defines", value_list(defines));
+    put(arena, map, "withheld", value_list(withheld));
+}
+
 Value plan_file_value(Run *run, Str shown, Arena *arena)
 {
     const RunConfig *config = run_config(run);
     const RunReport *report = run_report(run);
-    Map *map = map_new(arena, 21);
+    Map *map = map_new(arena, 22);
     put(arena, map, "format", value_string(STR(PLAN_FORMAT)));
     put(arena, map, "at", value_int(clock_now_seconds()));
     put(arena, map, "node", value_string(report->node));
@@ -98,7 +112,7 @@ Value plan_file_value(Run *run, Str shown, Arena *arena)
         list_push(arena, vars, value_string(file_absolute(arena, config->var_files[i])));
     }
     put(arena, map, "vars", value_list(vars));
-    put(arena, map, "defines", texts(arena, config->defines, config->define_count));
+    put_defines(arena, map, run);
     put(arena, map, "files", run_site_files(run, arena));
     put(arena, map, "var_files", var_files(arena, config));
     put(arena, map, "steps", step_values(arena, report));

@@ -1,13 +1,14 @@
 /* A plan that was saved, to be applied only if nothing has moved since.
  *
  *     {"format":"eden.plan/1","at":..,"node":..,"node_given":bool,"site":DIGEST,"path":..,"root":..,"order":..,
- *      "jobs":[..],"labels":[..],"vars":[..],"defines":[..],
+ *      "jobs":[..],"labels":[..],"vars":[..],"defines":[..],"withheld":[NAME],
  *      "files":{PATH:DIGEST},"var_files":{PATH:DIGEST},
  *      "steps":[{"id":..,"result":..,"observed":DIGEST}],"shown":TEXT}
  *
  * `observed` stands for what the check of a step found and would change, `shown` is what people
  * were told. Paths are absolute, so that it can be applied from anywhere. Values given with -D are
- * in the file as they were given, so it is for its owner alone. */
+ * in the file as they were given, except those of secret variables: of these it has the names, and
+ * they are given again to apply it. It is for its owner alone. */
 #pragma once
 
 #include "run/command_line.h"

@@ -155,14 +155,18 @@ def test_the_printed_line_holds_no_secret(eden, again, tmp_path):
     eden("plan", "site", "--root", "root", "-D", f"text={word}", "--out", "saved")
     (tmp_path / "site/jobs/web.yaml").write_text(STEPS + "# edited\n")
     for options in ((), ("-o", "json")):
-        told = eden("apply", "saved", *options)
+        told = eden("apply", "saved", "-D", f"text={word}", *options)
         assert told.returncode == 5
         assert word not in told.stderr + told.stdout
-    told = eden("apply", "saved").stderr
+    told = eden("apply", "saved", "-D", f"text={word}").stderr
     assert "set the shell variable 'text' to the secret" in told
     assert again(told).returncode != 0  # the shell refuses: it is not set
     assert again(told, text=word).returncode == 0
-    assert eden("apply", "saved").returncode == 0
+    assert word not in (tmp_path / "saved").read_text()
+    told = eden("apply", "saved")
+    assert told.returncode == 64 and "does not hold the secret 'text'" in told.stderr
+    assert eden("apply", "saved", "-D", "text=another-one").returncode == 5
+    assert eden("apply", "saved", "-D", f"text={word}").returncode == 0
     assert (tmp_path / "root/note").read_text() == word
 
 
