@@ -117,6 +117,7 @@ void help_markdown_subject(const Subject *subject, Buf *out)
         }
         return;
     case SUBJECT_SELECTOR: put_text(subject->form->help, out); return;
+    case SUBJECT_SECRET: put_text(subject->secret->help, out); return;
     case SUBJECT_CODE:
         buf_put_format(out, "**%s**\n\n", subject->code->title);
         put_text(subject->code->text, out);

@@ -60,6 +60,24 @@ const SubjectTopic subject_topics[] = {
       "around\n"
       "'='. There is no 'in (a, b)': write '(role=a or role=b)'.",
       .only_listed = true },
+    { SUBJECT_SECRET, "secret", "secrets", "Secrets", "how secrets are marked, and what hides them",
+      "A value that is marked as secret can be used like any other and is never shown. Output has\n"
+      "(secret) in its place: on the terminal, in JSON, YAML and JUnit, in diffs, saved plans, "
+      "the\n"
+      "journal, the records of runs and error messages, also in what programs print. What is\n"
+      "computed from a secret is secret too. A file whose content holds one gets mode 0600 unless\n"
+      "the step says otherwise, and its diff is not shown.\n"
+      "\n"
+      "The mark belongs to the name of the variable: a later layer, -v or -D that sets it again\n"
+      "keeps the mark, and a mark on a map covers all that is below, in every layer.\n"
+      "\n"
+      "A secret is recognized in text that programs print as it is, in other case, in base64, in\n"
+      "hexadecimal digits, escaped for URLs, JSON, XML, C or a shell, and broken into lines; of\n"
+      "one with several lines each line is. Not recognized are texts of fewer than 4 bytes, and\n"
+      "what a program makes of a secret otherwise, such as a hash: mark the step with\n"
+      "'secret: true' then. 'eden vars get --show-secrets', 'eden render' and 'eden eval' print\n"
+      "what they are asked for.",
+      .only_listed = true },
     { SUBJECT_FILTER, "filter", "filters", "Filters", "what may stand behind '|' in a template",
       "A filter changes the value before it: {{ name | upper }}, {{ list | join(', ') }}. The "
       "value\n"
@@ -80,6 +98,17 @@ const SubjectTopic subject_topics[] = {
       "Every problem has a code; 'eden explain CODE' says what it means and what to do." },
     { SUBJECT_EXIT_CODE, "exit code", "exit-codes", "Exit codes", "how a command ends",
       "Commands end with one of these, in all cases where nothing else is said." },
+    { 0 },
+};
+
+static const SecretForm secret_forms[] = {
+    { "pw: !secret VALUE", "in a file of variables: a text, a number, a list or a map" },
+    { "db: {pw: !secret VALUE}", "the mark on a part of a map covers that part alone" },
+    { "{{ VALUE | secret }}", "in a template: marks what an expression gives" },
+    { "secret: true", "on a step: its output, result and changes; on a macro: its answer" },
+    { "-v -", "variables from standard input: sops -d vars.yaml | eden apply site -v -" },
+    { "-v <(COMMAND)", "the same with bash and zsh: eden apply site -v <(sops -d vars.yaml)" },
+    { "-D pw=VALUE", "keeps the mark of 'pw', but other users see it in the list of processes" },
     { 0 },
 };
 
@@ -158,6 +187,12 @@ void subjects_add_kind(Arena *arena, SubjectKind kind, Subjects *out)
     case SUBJECT_SELECTOR:
         for (const SelectorForm *form = selector_forms; form->text != NULL; form++) {
             Subject subject = { .kind = kind, .name = str_from_c(form->text), .form = form };
+            VEC_PUSH(arena, out, subject);
+        }
+        return;
+    case SUBJECT_SECRET:
+        for (const SecretForm *form = secret_forms; form->text != NULL; form++) {
+            Subject subject = { .kind = kind, .name = str_from_c(form->text), .secret = form };
             VEC_PUSH(arena, out, subject);
         }
         return;
@@ -255,6 +290,7 @@ void subject_put_signature(const Subject *subject, Buf *out)
     case SUBJECT_ACTION:
     case SUBJECT_STEP_KEY:
     case SUBJECT_SELECTOR:
+    case SUBJECT_SECRET:
     case SUBJECT_CODE:
     case SUBJECT_EXIT_CODE: buf_put(out, subject->name); return;
     }
@@ -267,6 +303,7 @@ const char *subject_help(const Subject *subject)
     case SUBJECT_ACTION: return subject->action->help;
     case SUBJECT_STEP_KEY: return subject->step_key.help;
     case SUBJECT_SELECTOR: return subject->form->help;
+    case SUBJECT_SECRET: return subject->secret->help;
     case SUBJECT_CODE: return subject->code->title;
     case SUBJECT_EXIT_CODE: return subject->exit->title;
     default: return subject->native->help;

@@ -19,6 +19,7 @@ typedef enum SubjectKind {
     SUBJECT_ACTION,
     SUBJECT_STEP_KEY,
     SUBJECT_SELECTOR,
+    SUBJECT_SECRET,
     SUBJECT_FILTER,
     SUBJECT_TEST,
     SUBJECT_GLOBAL,
@@ -41,6 +42,12 @@ extern const SubjectTopic subject_topics[];
 const SubjectTopic *subject_topic_find(Str name); /* NULL when there is none */
 const SubjectTopic *subject_topic_of(SubjectKind kind);
 
+/* A way to mark a secret, or to hand one over. */
+typedef struct SecretForm {
+    const char *text; /* "pw: !secret VALUE"; NULL ends the table */
+    const char *help;
+} SecretForm;
+
 typedef struct Subject {
     SubjectKind kind;
     Str name; /* "upper", "str.upper", "E0204", "render", "64" */
@@ -49,6 +56,7 @@ typedef struct Subject {
         const Action *action;
         StepKey step_key;
         const SelectorForm *form;
+        const SecretForm *secret;
         const Native *native;
         const Code *code;
         const ExitRow *exit;

@@ -118,6 +118,7 @@ Value subject_value(Arena *arena, const Subject *subject)
         set_text(arena, map, "help", subject->form->help);
         set(arena, map, "expression", value_bool(subject->form->is_expression));
         break;
+    case SUBJECT_SECRET: set_text(arena, map, "help", subject->secret->help); break;
     case SUBJECT_CODE:
         set_text(arena, map, "help", subject->code->title);
         set_text(arena, map, "text", subject->code->text);

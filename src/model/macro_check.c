@@ -9,12 +9,18 @@ enum {
     MACRO_EXPRESSION,
     MACRO_ARGS,
     MACRO_MEMO,
+    MACRO_SECRET,
     MACRO_FIELDS
 };
 
 static const Field fields[] = {
-    { "action", FIELD_NAME }, { "parameters", FIELD_ANY }, { "expression", FIELD_ANY },
-    { "args", FIELD_LIST },   { "memo", FIELD_BOOL },      { 0 },
+    { "action", FIELD_NAME },
+    { "parameters", FIELD_ANY },
+    { "expression", FIELD_ANY },
+    { "args", FIELD_LIST },
+    { "memo", FIELD_BOOL },
+    { "secret", FIELD_BOOL },
+    { 0 },
 };
 
 typedef struct Builder {

@@ -104,6 +104,7 @@ typedef struct StepSpec {
     int64_t order_number;
     Dynamic for_each; /* null constant when absent, missing when it was wrong */
     bool has_for_each;
+    bool secret; /* what it gives is */
 } StepSpec;
 
 /* The condition with which a base file or a file of jobs names a job, and those under which that

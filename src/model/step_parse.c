@@ -9,6 +9,7 @@ enum {
     STEP_RUN_OPTIONS,
     STEP_ORDER,
     STEP_FOR_EACH,
+    STEP_SECRET,
     STEP_METADATA,
     STEP_SPEC,
     STEP_FIELDS
@@ -79,6 +80,18 @@ static const Field step_fields[] = {
                             "  forEach: [books, tea]\n"
                             "  file.directory:\n"
                             "    - name: /srv/{{ item }}\n" } },
+    { "secret", FIELD_BOOL,
+      .about = { .help = "Whether what the step gives is secret: its output, result and changes.",
+                 .text = "Reports show (secret) in their place. Later steps can use them, and "
+                         "what they make of\n"
+                         "them is secret too. 'eden help secrets' has more.\n",
+                 .example = "- name: token\n"
+                            "  secret: true\n"
+                            "  cmd.run: [{cmd: vault read -field=token app}]\n"
+                            "- name: keep it\n"
+                            "  file.managed:\n"
+                            "    - name: /etc/app/token\n"
+                            "    - content: \"{{ steps['token'].StdOut }}\"\n" } },
     { "metadata", FIELD_MAP,
       .about = { .help = "Name, labels and annotations, where a step is written with 'spec'." } },
     { "spec", FIELD_MAP,
@@ -452,6 +465,7 @@ bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, Step
     ok = read_run_options(load, b.given[STEP_RUN_OPTIONS], out) && ok;
     ok = read_order(load, b.given[STEP_ORDER], out) && ok;
     ok = read_for_each(load, b.given[STEP_FOR_EACH], out) && ok;
+    out->secret = b.given[STEP_SECRET].kind == VALUE_BOOL && b.given[STEP_SECRET].boolean;
     out->requisites = b.requisites.items;
     out->requisite_count = b.requisites.len;
     hint_at_reactions(load, out);

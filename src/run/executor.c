@@ -357,6 +357,9 @@ static void finish(Executor *executor, Running *running)
         step_of(executor, work.step)->spec->run->retry.given && work.phase != PHASE_REACT;
     change_time_note(&executor->times[work.step], task);
     plan_reaction(executor, running);
+    if (step_of(executor, work.step)->spec->secret) {
+        executor_report_conceal(&executor->settings.world, task);
+    }
     report->duration_us += task->duration_us;
     executor_report_fill(report, outcome, work.phase == PHASE_REACT, &executor->settings.world,
                          executor_report_arena(&run->tried, executor->arena, is_retried));

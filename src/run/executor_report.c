@@ -1,5 +1,7 @@
 #include "run/executor_report.h"
 
+#include "lang/scrub.h"
+
 enum {
     OUTPUT_KEPT = 1 << 20 /* bytes of a command's output that a report keeps */
 };
@@ -38,10 +40,15 @@ static Value scrub_value(const ExecutorWorld *world, Arena *arena, Value value)
 }
 
 /* What a command wrote, as it is for later steps, and without secrets for everybody else. */
-static Str keep_output(const ExecutorWorld *world, Arena *arena, Str text, Str *shown,
+static Str keep_output(const ExecutorWorld *world, Arena *arena, Str text, bool secret, Str *shown,
                        StepReport *report)
 {
     Str kept = arena_copy(arena, str_slice(text, 0, OUTPUT_KEPT));
+    if (secret) {
+        report->secret_out = true;
+        *shown = text.len > 0 ? STR(SCRUB_MARK "\n") : STR_EMPTY;
+        return kept;
+    }
     Str clean = executor_scrub(world, arena, text); /* before the cut, which may be in a secret */
     if (!str_eq(clean, text)) {
         report->secret_out = true;
@@ -57,6 +64,46 @@ static void learn_secrets(const ExecutorWorld *world, const Outcome *outcome)
         if (outcome->files != NULL) {
             world->learn(world->context, value_list(outcome->files));
         }
+    }
+}
+
+static Map *marked(Arena *arena, const Map *map)
+{
+    Map *all = map_new(arena, map->len);
+    for (uint32_t i = 0; i < map->len; i++) {
+        map_append(arena, all, map->entries[i].key, value_with_secret(map->entries[i].value));
+    }
+    return all;
+}
+
+void executor_report_conceal(const ExecutorWorld *world, Task *task)
+{
+    Outcome *outcome = &task->outcome;
+    Arena *arena = &task->arena;
+    outcome->secret = true;
+    outcome->value.flags |= VALUE_SECRET;
+    if (world->learn != NULL) {
+        world->learn(world->context, value_with_secret(value_string(outcome->out)));
+        world->learn(world->context, value_with_secret(value_string(outcome->error_out)));
+    }
+    if (outcome->changes != NULL) {
+        outcome->changes = marked(arena, outcome->changes);
+    }
+    if (outcome->diff.len > 0) {
+        outcome->diff = STR(SCRUB_MARK "\n");
+    }
+    for (uint32_t i = 0; outcome->files != NULL && i < outcome->files->len; i++) {
+        const Value file = outcome->files->items[i];
+        MapEntry *content = file.kind == VALUE_MAP ? map_find_str(file.map, STR("content")) : NULL;
+        if (content != NULL) {
+            content->value.flags |= VALUE_SECRET;
+        }
+    }
+    if (task->failed && outcome->has_exit_code) {
+        error_set(&task->error, task->error.kind, "exited with %d; what it wrote is secret",
+                  outcome->exit_code);
+    } else if (task->failed) {
+        error_set(&task->error, task->error.kind, "failed; the reason is secret");
     }
 }
 
@@ -136,9 +183,10 @@ void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
     if (outcome->has_exit_code || outcome->out.len > 0 || outcome->error_out.len > 0) {
         report->exit_code = outcome->exit_code;
         report->has_exit_code = outcome->has_exit_code;
-        report->out = keep_output(world, arena, outcome->out, &report->shown_out, report);
-        report->error_out =
-            keep_output(world, arena, outcome->error_out, &report->shown_error_out, report);
+        report->out =
+            keep_output(world, arena, outcome->out, outcome->secret, &report->shown_out, report);
+        report->error_out = keep_output(world, arena, outcome->error_out, outcome->secret,
+                                        &report->shown_error_out, report);
     }
     if (outcome->value.kind != VALUE_NULL) {
         report->value = value_copy(arena, outcome->value);

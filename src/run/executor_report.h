@@ -11,6 +11,10 @@ Str executor_scrub(const ExecutorWorld *world, Arena *arena, Str text);
 Arena *executor_report_arena(Arena **own, Arena *run, bool is_retried);
 void executor_report_arena_clear(Arena *own); /* NULL is fine */
 
+/* For a step that is secret: marks all that it gave, so that later steps inherit the mark, and keeps
+ * what it said out of its error. */
+void executor_report_conceal(const ExecutorWorld *world, Task *task);
+
 /* Forgets what an earlier try, or the check before, said. */
 void executor_report_empty(StepReport *report);
 /* With `adds`, for a reaction at the end, what was reported before stays where the outcome says

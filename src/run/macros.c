@@ -347,6 +347,10 @@ static bool ask(Render *r, const Macro *macro, CallArgs *args, Value *out)
                       .rendered = rendered,
                       .arena = keep ? macros->load.arena : r->arena };
     bool ok = ask_rendered(r, macros, &asking, key, out);
+    if (ok && macro->secret) {
+        out->flags |= VALUE_SECRET;
+        templates_found_secret(macros->load.templates, *out, false);
+    }
     renders_pop(macros->load.renders);
     if (ok && keep) {
         keep_answer(macros, key, *out);

@@ -198,6 +198,15 @@ static void read_args(Reading *r, Macro *macro, Value args)
     }
 }
 
+static bool read_flag(Reading *r, Str name, Value value)
+{
+    if (value.kind != VALUE_BOOL) {
+        tell(r, value, "%" STR_FMT " must be true or false", STR_ARG(name));
+        return true;
+    }
+    return value.boolean;
+}
+
 typedef struct Definition {
     Value action, params, expression;
     bool has_action, has_params, has_expression;
@@ -218,20 +227,16 @@ static void read_key(Reading *r, Macro *macro, Value key, Value value, Definitio
     } else if (str_eq(name, STR("args"))) {
         read_args(r, macro, value);
     } else if (str_eq(name, STR("memo"))) {
-        macro->memo = value.kind != VALUE_BOOL || value.boolean;
-        if (value.kind != VALUE_BOOL) {
-            tell(r, value, "memo must be true or false");
-        }
+        macro->memo = read_flag(r, name, value);
+    } else if (str_eq(name, STR("secret"))) {
+        macro->secret = read_flag(r, name, value);
     } else if (str_find(name, STR("."), 0) != STR_NOT_FOUND && !d->has_action) {
         d->action = key;
         d->params = value;
         d->has_action = d->has_params = true;
     } else {
-        static const Str known[] = { { "action", 6 },
-                                     { "parameters", 10 },
-                                     { "expression", 10 },
-                                     { "args", 4 },
-                                     { "memo", 4 } };
+        static const Str known[] = { { "action", 6 }, { "parameters", 10 }, { "expression", 10 },
+                                     { "args", 4 },   { "memo", 4 },        { "secret", 6 } };
         Problem *problem = tell(r, key, "a macro has no key '%" STR_FMT "'", STR_ARG(name));
         Str nearest;
         if (suggest_best(name, known, COUNT_OF(known), &nearest)) {

@@ -22,6 +22,7 @@ typedef struct Macro {
     MacroArg *args;
     uint32_t arg_count;
     bool memo;
+    bool secret;          /* what it answers is */
     bool direct;          /* an action under its own name: arguments are its parameters */
     bool by_label;        /* servers_get_by_label */
     const Action *action; /* NULL: `expression` */

@@ -69,6 +69,9 @@ void waiting_tick(const ExecutorSettings *settings, Arena *arena)
     arena_init(&passing, ARENA_UNLIMITED);
     for (uint32_t i = 0; i < taken.count; i++) {
         const Note *one = &taken.items[i];
+        if (graph_step(settings->graph, one->step)->spec->secret) {
+            continue;
+        }
         if (one->is_progress && view->progress != NULL) {
             view->progress(view->context, one->step, without_secrets(settings, one, &passing));
         } else if (!one->is_progress && view->waits != NULL) {

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-TOPICS = ["commands", "actions", "sites", "selectors", "filters", "tests", "globals", "methods", "codes",
+TOPICS = ["commands", "actions", "sites", "selectors", "secrets", "filters", "tests", "globals", "methods", "codes",
           "exit-codes"]
 
 

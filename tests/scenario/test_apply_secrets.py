@@ -1,6 +1,7 @@
 """Secrets reach the places that they are for, and nothing that is told or kept."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -141,3 +142,83 @@ def test_a_layer_that_overrides_a_secret_keeps_its_mark(eden, tmp_path, mark, gi
         done = eden("vars", *verb, ".", *args[1:3], *given)
         assert done.returncode == 0, done.stderr
         check_nothing_tells(done, tmp_path)
+
+
+def results(done):
+    return {step["name"]: step for step in json.loads(done.stdout)["steps"]}
+
+
+def test_what_a_secret_step_gives_is_hidden_and_can_be_used(eden, tmp_path):
+    target = tmp_path / "token"
+    (tmp_path / "steps.yaml").write_text(json.dumps({"steps": [
+        {"name": "token", "secret": True, "cmd.run": [{"cmd": "echo ab''cd-token; echo xy >&2"}]},
+        {"name": "fails", "secret": True, "cmd.run": [{"cmd": "echo ab''cd-why >&2; exit 3"}]},
+        {"name": "use", "file.managed": [
+            {"name": str(target)}, {"content": "t={{ steps['token'].StdOut }}"}]},
+        {"name": "print", "cmd.run": [{"cmd": "cat " + str(target)}], "require": [{"step": "use"}]},
+        {"name": "twist", "cmd.run": [{"cmd": "echo {{ steps['token'].StdOut | reverse }}; exit 4"}]},
+    ]}))  # fmt: skip
+    args = ["apply", "steps.yaml", "--state-dir", "state", "--config-dir", "etc"]
+    done = eden(*args, "-o", "json")
+    assert done.returncode == 1, done.stderr
+    steps = results(done)
+    assert steps["token"]["stdout"] == steps["token"]["stderr"] == "(secret)\n"
+    assert steps["fails"]["error"]["message"] == "exited with 3; what it wrote is secret"
+    assert "changed (secret)" in steps["use"]["diff"]
+    assert steps["print"]["stdout"] == "t=(secret)"
+    assert steps["twist"]["stdout"] == "(secret)\n"
+    assert target.read_text() == "t=abcd-token"
+    assert target.stat().st_mode & 0o777 == 0o600
+    texts = [done.stdout, done.stderr, eden(*args, "--verbose", "--progress", "plain").stdout]
+    texts += [eden("why", name, "--state-dir", "state").stdout for name in steps]
+    texts += [path.read_text() for path in (tmp_path / "state/runs").iterdir()]
+    for text in texts:
+        assert not any(part in text for part in ("abcd-", "nekot-dcba", "xy\n")), text
+
+
+def test_the_filter_marks_a_value(eden, tmp_path):
+    args = site(tmp_path, {"name": "f", "file.managed": [
+        {"name": "/f"}, {"content": "x {{ ['hunter', '2000'] | join | secret }} y"}]})  # fmt: skip
+    done = eden("apply", *args)
+    assert done.returncode == 0, done.stderr
+    assert "changed (secret)" in done.stdout
+    check_nothing_tells(done, tmp_path)
+    assert (tmp_path / "root" / "f").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_macro_may_give_a_secret(eden, tmp_path):
+    for folder in ("jobs", "macros", "root"):
+        (tmp_path / "site" / folder).mkdir(parents=True)
+    (tmp_path / "site/jobs/base.yaml").write_text("jobs: {'*': [{name: one}]}\n")
+    (tmp_path / "site/macros/base.yaml").write_text("macros: {'*': [{name: all}]}\n")
+    (tmp_path / "site/macros/all.yaml").write_text(
+        "key: {secret: true, expression: \"['hunter', '2000'] | join\"}\n"
+    )
+    (tmp_path / "site/jobs/one.yaml").write_text(json.dumps({"steps": [
+        {"name": "f", "file.managed": [{"name": "/f"}, {"content": "{{ macros['key'] }}"}]}]}))
+    args = ["site", "--root", "site/root", "--state-dir", "state", "--config-dir", "etc"]
+    done = eden("apply", *args)
+    assert done.returncode == 0, done.stderr
+    assert "changed (secret)" in done.stdout
+    check_nothing_tells(done, tmp_path)
+    (tmp_path / "site/macros/all.yaml").write_text("key: {secret: maybe, expression: 1}\n")
+    done = eden("validate", "site")
+    assert done.returncode == 1 and "must be true or false" in done.stderr
+
+
+def test_a_step_says_whether_it_is_secret(eden, tmp_path):
+    (tmp_path / "steps.yaml").write_text("steps:\n  - {name: a, secret: perhaps, test.ok: []}\n")
+    done = eden("validate", "steps.yaml")
+    assert done.returncode == 1 and "'secret' must be true or false" in done.stderr
+
+
+@pytest.mark.parametrize("given", ["sops -d vars.yaml | EDEN -v -", "EDEN -v <(sops -d vars.yaml)"])
+def test_secrets_come_from_a_pipe(eden_path, eden, tmp_path, given):
+    args = site(tmp_path, {"name": "f", "file.managed": [
+        {"name": "/f"}, {"content": "{{ vars.password }}"}]})  # fmt: skip
+    line = " ".join([eden_path, "apply", *args[:1], *args[3:]])
+    done = subprocess.run(["bash", "-c", "sops() { cat vars.yaml; }; " + given.replace("EDEN", line)],
+                          cwd=tmp_path, capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    check_nothing_tells(done, tmp_path)
+    assert (tmp_path / "root" / "f").read_text() == SECRET

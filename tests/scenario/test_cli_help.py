@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-TOPICS = ["commands", "actions", "sites", "selectors", "filters", "tests", "globals", "methods", "codes",
+TOPICS = ["commands", "actions", "sites", "selectors", "secrets", "filters", "tests", "globals", "methods", "codes",
           "exit-codes"]
 
 

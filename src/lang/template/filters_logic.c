@@ -17,6 +17,18 @@ static bool filter_ternary(Render *r, const Args *args, Value *out)
     return true;
 }
 
+static bool filter_secret(Render *r, const Args *args, Value *out)
+{
+    Value v = args->values[0];
+    if (v.kind == VALUE_UNDEFINED) {
+        return undefined_raise(r, v);
+    }
+    *out = value_with_secret(v);
+    templates_found_secret(r->templates, *out, false);
+    render_note_given(r, *out);
+    return true;
+}
+
 static bool is_one_of(Str word, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -113,6 +125,12 @@ const Native filters_logic[] = {
       .help = "Chooses by truth: the first for true, the second for false, a third for none.",
       .example = "{{ true | ternary('on', 'off') }} {{ none | ternary('on', 'off', 'unset') }}",
       .shows = "on unset" },
+    { .name = "secret",
+      .call = filter_secret,
+      .params = { { "value" } },
+      .help = "Marks a value as secret: it can be used like any other and is never shown.",
+      .example = "{{ 'abc' | secret | length }}",
+      .shows = "3" },
     { .name = "bool",
       .call = filter_bool,
       .params = { { "value" } },
