@@ -107,6 +107,12 @@ static void take_error(Executor *executor, uint32_t step)
     Problem *error = &executor->problems.items[0];
     error->message = scrub(executor, error->message);
     error->hint = scrub(executor, error->hint);
+    for (ProblemNote *note = error->notes; note != NULL; note = note->next) {
+        note->message = scrub(executor, note->message);
+    }
+    if (!str_eq(scrub(executor, error->excerpt), error->excerpt)) {
+        error->excerpt = STR_EMPTY; /* the caret would be in the wrong place */
+    }
     executor->reports[step].error = error;
 }
 

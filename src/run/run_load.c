@@ -322,15 +322,32 @@ static bool check_when(Run *run, const Step *step, Arena *arena, bool *wanted, P
     return outcome != DYNAMIC_FAILED;
 }
 
-/* What was told since there were `from` problems, without secrets. */
-static void scrub_problems(Run *run, uint32_t from)
+/* What steps mark in their own text: it may be on a line that an error of another step shows. */
+static void find_written_secrets(Run *run, const Dynamic *written)
 {
-    for (uint32_t i = from; i < run->problems->count; i++) {
-        Problem *problem = &run->problems->items[i];
-        problem->message = secrets_scrub(run->secrets, problem->message, run->arena);
-        problem->hint = secrets_scrub(run->secrets, problem->hint, run->arena);
-        problem->excerpt = secrets_scrub(run->secrets, problem->excerpt, run->arena);
-        problem->fix.text = secrets_scrub(run->secrets, problem->fix.text, run->arena);
+    const Value *value = &written->value;
+    if (dynamic_is_constant(written)) {
+        secrets_add(run->secrets, *value);
+        return;
+    }
+    uint32_t count = written->children == NULL      ? 0
+                     : written->kind == DYNAMIC_MAP ? value->map->len
+                                                    : value->list->len;
+    for (uint32_t i = 0; i < count; i++) {
+        find_written_secrets(run, &written->children[i]);
+    }
+}
+
+static void find_step_secrets(Run *run)
+{
+    for (uint32_t i = 0; i < run->steps.count; i++) {
+        const StepSpec *spec = run->steps.items[i].spec;
+        find_written_secrets(run, &spec->for_each);
+        for (uint32_t k = 0; spec->action->params[k].name != NULL; k++) {
+            if ((spec->params_set >> k & 1) != 0) {
+                find_written_secrets(run, spec->params[k]);
+            }
+        }
     }
 }
 
@@ -346,7 +363,6 @@ static bool check_templates(Run *run)
     run->checking = true;
     bool ok = true;
     ArenaMark mark = arena_mark(&arena);
-    uint32_t told = run->problems->count;
     Problems found;
     problems_init(&found, run->arena);
     for (uint32_t i = 0; i < steps->count; i++) {
@@ -361,7 +377,6 @@ static bool check_templates(Run *run)
     }
     run->checking = false;
     problems_take_new(run->problems, &found);
-    scrub_problems(run, told);
     return ok;
 }
 
@@ -396,8 +411,12 @@ bool run_load(Arena *arena, const RunConfig *config, Sources *sources, Problems 
     }
     ok = load_scope(run) && check_variables(run) && ok;
     ok = load_steps(run) && ok;
+    find_step_secrets(run);
     ok = check_templates(run) && ok;
     extensions_warn(&run->extensions, run->problems);
+    for (uint32_t i = 0; i < problems->count; i++) {
+        secrets_scrub_problem(run->secrets, &problems->items[i], arena);
+    }
     return ok;
 }
 

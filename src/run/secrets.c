@@ -141,3 +141,29 @@ Str secrets_scrub(Secrets *secrets, Str text, Arena *arena)
     pthread_mutex_unlock(&secrets->lock);
     return clean;
 }
+
+static bool has_any(Secrets *secrets)
+{
+    pthread_mutex_lock(&secrets->lock);
+    bool any = secrets->known.texts.count > 0 || secrets->computed.texts.count > 0;
+    pthread_mutex_unlock(&secrets->lock);
+    return any;
+}
+
+void secrets_scrub_problem(Secrets *secrets, Problem *problem, Arena *arena)
+{
+    if (!has_any(secrets)) {
+        return;
+    }
+    problem->message = secrets_scrub(secrets, problem->message, arena);
+    problem->hint = secrets_scrub(secrets, problem->hint, arena);
+    if (!str_eq(secrets_scrub(secrets, problem->fix.text, arena), problem->fix.text)) {
+        problem->fix = (ProblemFix){ 0 };
+    }
+    for (ProblemNote *note = problem->notes; note != NULL; note = note->next) {
+        note->message = secrets_scrub(secrets, note->message, arena);
+    }
+    if (!str_eq(secrets_scrub(secrets, problem->excerpt, arena), problem->excerpt)) {
+        problem->excerpt = STR_EMPTY;
+    }
+}

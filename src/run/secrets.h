@@ -8,6 +8,7 @@
  * Any thread may add and scrub. */
 #pragma once
 
+#include "base/problems.h"
 #include "lang/scrub.h"
 
 typedef struct Secrets Secrets;
@@ -26,3 +27,5 @@ void secrets_add_computed(Secrets *secrets, Value value);
 /* A copy of the text in `arena`, without secrets. Of a long text, which may have been cut within a
  * secret, the first part of one at the end is taken out too. */
 Str secrets_scrub(Secrets *secrets, Str text, Arena *arena);
+/* The same for all that a problem says. A line of the source that holds a secret is left out. */
+void secrets_scrub_problem(Secrets *secrets, Problem *problem, Arena *arena);

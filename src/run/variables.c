@@ -179,16 +179,17 @@ static Value no_variable(Render *r, LazyMap *map, Value key)
 {
     Buf path = render_buf(r);
     put_path(map, &path);
+    Str name = value_is_secret(key) ? STR("...") : value_str(key);
     return undefined_element_hint(r, value_object(&map->object), key,
                                   "there is no variable '%" STR_FMT ".%" STR_FMT "'",
-                                  STR_ARG(buf_str(&path)), STR_ARG(value_str(key)));
+                                  STR_ARG(buf_str(&path)), STR_ARG(name));
 }
 
 static bool lazy_get_item(Render *r, Object *object, Value key, Value *out, bool *found)
 {
     LazyMap *map = (LazyMap *)object;
     Var *var = lazy_find(map, key);
-    *found = var != NULL || (value_is_string(key) && !value_is_secret(key));
+    *found = var != NULL || value_is_string(key);
     if (var == NULL && *found) {
         *out = no_variable(r, map, key);
     }

@@ -189,6 +189,15 @@ FAULTY = {
     "items": {"test.ok": {}, "forEach": "{{ vars.pw }}"},
 }  # fmt: skip
 
+# Steps with secrets of their own, all on one line.
+LITERAL = """\
+steps: [{name: a, cmd.run: [{cmd: [sh, -c, 'echo $1 >&2; exit 3', -, !secret c4n4ry-own]}]}, \
+{name: b, cmd.run: [{cmd: cat; exit 3}, {stdin: !secret hunter2-own}]}, \
+{name: c, cmd.run: [{cmd: 'echo {{ item }}; exit 3'}], forEach: [!secret c4n4ry-item]}, \
+{file.managed: [{name: '@/{{ vars.pw }}'}, {content: x}]}, \
+{name: d, cmd.run: [{cmd: 'echo {{ item.key }}; exit 3'}], forEach: '{{ vars.keyed }}'}]
+"""
+
 LEAKY = """#!/bin/sh
 request=$(cat)
 case $request in
@@ -209,20 +218,20 @@ class Canary:
         self.site, self.etc, self.root = path / "site", path / "etc", path / "root"
         for folder in ("jobs", "macros", "templates", "modules", "files"):
             (self.site / folder).mkdir(parents=True)
-        for folder in (self.etc / "trusted-keys", self.root / "etc", path / "work"):
+        for folder in (self.etc / "trusted-keys", self.root / "etc", path / "made"):
             folder.mkdir(parents=True)
         (path / "vars.yaml").write_text(VARS)
         (self.site / "jobs/base.yaml").write_text("jobs: {'*': [{name: canary}]}\n")
         (self.site / "macros/base.yaml").write_text("macros: {'*': [{name: all}]}\n")
         (self.site / "macros/all.yaml").write_text(MACROS)
         (self.site / "templates/t.j2").write_text("t {{ text }} {{ vars.pw | reverse }}\n")
-        (path / "work/again").write_text("old\n")
+        (path / "made/again").write_text("old\n")
         self.steps = list(steps)
         made = [{"name": "first", "cmd.run": {"cmd": ["printf", "%s\\n", "{{ vars.pw }}"]}},
                 {"name": "private", "secret": True,
                  "cmd.run": {"cmd": "echo c4n''4ry-hun''ter2; echo hun''ter2-x >&2"}}]  # fmt: skip
         for name, step in steps.items():
-            form = json.loads(json.dumps(step).replace("@/", f"{path}/work/").replace(
+            form = json.loads(json.dumps(step).replace("@/", f"{path}/made/").replace(
                 "TEXT", json.dumps(text)[1:-1]))  # fmt: skip
             made.append({"name": name, **form})
             if "item" in text:
@@ -297,6 +306,28 @@ def test_no_system_file_shows_a_secret(eden, tmp_path, form):
     canary = Canary(eden, tmp_path, ROOTED, FORMS[form])
     canary.args += ["--root", "root"]
     walk(canary)
+
+
+def test_no_line_of_a_site_shows_a_secret(eden, tmp_path):
+    canary = Canary(eden, tmp_path, {}, "")
+    job = canary.site / "jobs/canary.yaml"
+    job.write_text(LITERAL.replace("@", str(tmp_path / "made")))
+    with (tmp_path / "vars.yaml").open("a") as variables:
+        variables.write("keyed: !secret {c4n4ry-key: 1}\n")
+    args = canary.args
+    for command in (["plan"], ["apply", "--verbose"], ["apply", "-o", "json"], ["graph"]):
+        done = canary.run(*command, *(args if command != ["graph"] else args[:-2]))
+        assert done.returncode in (0, 1), done.stderr
+        canary.check_kept()
+    for text in ("jobs: {'*': {name: !secret c4n4ry}}", "jobs: !secret c4n4ry-hunter2"):
+        (canary.site / "jobs/base.yaml").write_text(text)
+        assert canary.run("plan", *args).returncode == 1
+    (canary.site / "jobs/base.yaml").write_text("jobs: {'*': [{name: canary}]}\n")
+    for text in ("x: '{{ (vars.pw | reverse) | from_json }}'", "x: '{{ vars[vars.pw | reverse] }}'",
+                 "pw: '{{ [vars.odd][1] }}'", "x: '{{ vars.pw.y.z }}'"):  # fmt: skip
+        (tmp_path / "vars.yaml").write_text(VARS + text + "\n")
+        assert canary.run("plan", *args).returncode == 1
+        assert canary.run("vars", "list", *args[:-2]).returncode == 1
 
 
 @pytest.mark.parametrize("fault", FAULTY)
