@@ -8,6 +8,7 @@
 #include "modules/modules.h"
 #include "run/node_paths.h"
 #include "run/scope.h"
+#include "run/secrets.h"
 #include "run/site_files.h"
 #include "sys/clock.h"
 #include "sys/host.h"
@@ -21,11 +22,22 @@ typedef struct World {
     Extensions extensions;
     Templates *templates;
     Renders renders;
+    Secrets *secrets;
     Site *site;
     const char *config; /* the node's own folder */
     Node node;
     Scope *scope;
 } World;
+
+/* All that is wrong, without secrets. */
+static int report(World *world)
+{
+    Problems *problems = &world->inputs.problems;
+    for (uint32_t i = 0; world->secrets != NULL && i < problems->count; i++) {
+        secrets_scrub_problem(world->secrets, &problems->items[i], world->invocation->arena);
+    }
+    return inputs_report(&world->inputs, world->invocation);
+}
 
 static bool tell_error(World *world, const Error *err)
 {
@@ -46,6 +58,8 @@ static bool open_site(World *world, const char *path)
     settings.load = site_files_load_template;
     settings.load_context = world->files;
     settings.now = clock_now_seconds();
+    world->secrets = secrets_new();
+    settings.secrets = secrets_sink(world->secrets);
     world->templates = templates_new(&settings);
     renders_init(&world->renders, &settings.limits);
     SiteReader reader = site_files_reader(world->files);
@@ -108,6 +122,7 @@ static void world_clear(World *world)
 {
     renders_clear(&world->renders);
     templates_free(world->templates);
+    secrets_free(world->secrets);
     extensions_close(&world->extensions);
     host_close(world->host);
 }
@@ -217,10 +232,10 @@ static int print_value(World *world, Value value)
         }
     } else if (!yaml_print(&text, value, NULL, &err)) {
         (void)tell_error(world, &err);
-        return inputs_report(&world->inputs, invocation);
+        return report(world);
     }
     stream_put(invocation->out, buf_str(&text));
-    return inputs_report(&world->inputs, invocation);
+    return report(world);
 }
 
 /* --- Variables of others ----------------------------------------------------------------------- */
@@ -287,7 +302,7 @@ static int vars_get(World *world, Str key)
     Value value;
     if (!variables_get(scope_variables(world->scope), key, &value)) {
         note_others(world, key);
-        return inputs_report(&world->inputs, world->invocation);
+        return report(world);
     }
     return print_value(world, value);
 }
@@ -326,7 +341,7 @@ static int vars_list(World *world)
     Value all;
     bool ok = variables_all(scope_variables(world->scope), &all);
     if (!ok || !invocation_prints(invocation, "text")) {
-        return ok ? print_value(world, all) : inputs_report(&world->inputs, invocation);
+        return ok ? print_value(world, all) : report(world);
     }
     Table table;
     table_init(&table, invocation->arena, headings);
@@ -337,7 +352,7 @@ static int vars_list(World *world)
         table_add(&table, winning_places(world, name));
     }
     table_print(&table, invocation->out);
-    return inputs_report(&world->inputs, invocation);
+    return report(world);
 }
 
 static const char *saying_word(const VariableSaying *saying)
@@ -409,7 +424,7 @@ static int vars_why(World *world, Str key)
     uint32_t count;
     if (!variables_why(variables, key, &sayings, &count)) {
         note_others(world, key);
-        return inputs_report(&world->inputs, world->invocation);
+        return report(world);
     }
     Value value;
     const Value *known = variables_get(variables, key, &value) ? &value : NULL;
@@ -419,7 +434,7 @@ static int vars_why(World *world, Str key)
         return output_value(&world->inputs, world->invocation, OUTPUT_LINES,
                             why_value(world, key, sayings, count, known));
     }
-    return inputs_report(&world->inputs, world->invocation);
+    return report(world);
 }
 
 static int run_verb(World *world, const char *verb, const char *key)
@@ -449,8 +464,7 @@ static int vars_run(Invocation *invocation)
     inputs_init(&world.inputs, invocation->arena);
     bool ok = open_site(&world, invocation->arg_count > path ? invocation->args[path] : ".");
     ok = ok && load_node(&world) && load_scope(&world);
-    int code = ok ? run_verb(&world, verb, keyed ? invocation->args[1] : NULL)
-                  : inputs_report(&world.inputs, invocation);
+    int code = ok ? run_verb(&world, verb, keyed ? invocation->args[1] : NULL) : report(&world);
     world_clear(&world);
     return code;
 }

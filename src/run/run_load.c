@@ -27,11 +27,6 @@ static bool load_facts(Run *run)
     return true;
 }
 
-static void found_secret(void *context, Value secret, bool computed)
-{
-    (computed ? secrets_add_computed : secrets_add)(context, secret);
-}
-
 static bool load_site(Run *run)
 {
     Error err;
@@ -44,7 +39,7 @@ static bool load_site(Run *run)
     TemplateSettings settings = dynamic_template_settings();
     settings.load = site_files_load_template;
     settings.load_context = run->files;
-    settings.secrets = (SecretSink){ found_secret, run->secrets };
+    settings.secrets = secrets_sink(run->secrets);
     settings.now = clock_now_seconds();
     settings.seed = random_seed();
     run->templates = templates_new(&settings);

@@ -124,6 +124,16 @@ void secrets_add_computed(Secrets *secrets, Value value)
     add(secrets, value, add_computed);
 }
 
+static void found_secret(void *context, Value secret, bool computed)
+{
+    add(context, secret, computed ? add_computed : add_known);
+}
+
+SecretSink secrets_sink(Secrets *secrets)
+{
+    return (SecretSink){ found_secret, secrets };
+}
+
 Str secrets_scrub(Secrets *secrets, Str text, Arena *arena)
 {
     pthread_mutex_lock(&secrets->lock);

@@ -10,6 +10,7 @@
 
 #include "base/problems.h"
 #include "lang/scrub.h"
+#include "lang/template/template.h"
 
 typedef struct Secrets Secrets;
 
@@ -23,6 +24,9 @@ void secrets_add(Secrets *secrets, Value value);
 /* The same for what was computed from secrets. A text that merely contains one that is known says
  * nothing more: the rest of it stays visible. */
 void secrets_add_computed(Secrets *secrets, Value value);
+
+/* For TemplateSettings: adds all that renders find. */
+SecretSink secrets_sink(Secrets *secrets);
 
 /* A copy of the text in `arena`, without secrets. Of a long text, which may have been cut within a
  * secret, the first part of one at the end is taken out too. */

@@ -7,6 +7,7 @@ failure that quotes it. Then all that eden printed and kept is searched for trac
 import base64
 import hashlib
 import json
+import subprocess
 import urllib.parse
 
 import pytest
@@ -324,7 +325,9 @@ def test_no_line_of_a_site_shows_a_secret(eden, tmp_path):
         assert canary.run("plan", *args).returncode == 1
     (canary.site / "jobs/base.yaml").write_text("jobs: {'*': [{name: canary}]}\n")
     for text in ("x: '{{ (vars.pw | reverse) | from_json }}'", "x: '{{ vars[vars.pw | reverse] }}'",
-                 "pw: '{{ [vars.odd][1] }}'", "x: '{{ vars.pw.y.z }}'"):  # fmt: skip
+                 "pw: '{{ [vars.odd][1] }}'", "x: '{{ vars.pw.y.z }}'",
+                 "x: '{{ {}[vars.pw | reverse] }}'", "x: '{{ macros[vars.pw | reverse] }}'",
+                 "x: '{{ (vars.pw | reverse ~ 1).y.z }}'", "x: '{{ server[vars.pw | reverse] }}'"):  # fmt: skip
         (tmp_path / "vars.yaml").write_text(VARS + text + "\n")
         assert canary.run("plan", *args).returncode == 1
         assert canary.run("vars", "list", *args[:-2]).returncode == 1
@@ -339,3 +342,24 @@ def test_no_fault_shows_a_secret(eden, tmp_path, fault):
         assert done.returncode == 1 and "error" in done.stdout + done.stderr
     canary.run("graph", *canary.args[:-4])
     canary.run("validate", canary.site)
+
+
+def test_a_killed_run_leaves_no_secret_behind(eden_path, eden, tmp_path):
+    canary = Canary(eden, tmp_path, {
+        "file": {"file.managed": {"name": "@/TEXT", "content": "TEXT"}},
+        "long": {"cmd.run": {"cmd": ["sh", "-c", "echo $1 >&2; sleep {{ vars.seconds }}", "-", "TEXT"],
+                             "env": {"PASSWORD": "TEXT"}}},
+    }, FORMS["inside"])  # fmt: skip
+    run = subprocess.Popen(
+        [eden_path, "apply", *map(str, canary.args), "-D", "seconds=100", "--progress", "json"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    for line in run.stderr:
+        check(line, "progress")
+        if '"start"' in line and "canary#long" in line:
+            break
+    run.kill()
+    run.communicate()
+    canary.check_kept()
+    done = canary.run("apply", *canary.args, "-D", "seconds=0", "--verbose")
+    assert done.returncode == 0, done.stderr
+    canary.check_kept()

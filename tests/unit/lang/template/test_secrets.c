@@ -2,6 +2,7 @@
  * with secrets in every place, what comes back is printed whole and item by item, and secrets are
  * sent along every way that a value can take through a template. */
 #include "base/utf8.h"
+#include "lang/scrub.h"
 #include "lang/template/methods.h"
 #include "lang/template/native.h"
 #include "lang/template/template.h"
@@ -152,7 +153,7 @@ static void check_uses(Fixture *fixture, const char *expression)
 
 static const char *const values[] = {
     "p",        "l",     "m",    "hl",   "hm",     "'x'",       "[1]",
-    "{'a': 1}", "['k']", "[hl]", "[hm]", "[[hl]]", "{'a': hm}",
+    "{'a': 1}", "['k']", "[hl]", "[hm]", "[[hl]]", "{'a': hm}", "{p: 1}",
 };
 static const char *const arguments[] = {
     "",
@@ -306,12 +307,82 @@ static void statements_show_no_secrets(void **state)
     tear_down(&fixture);
 }
 
+/* Texts that the sink was told of, one per line. */
+typedef struct Told {
+    Arena *arena;
+    Buf given, computed;
+} Told;
+
+static void put_found(void *context, Str secret)
+{
+    buf_put(context, secret);
+    buf_put_char(context, '\n');
+}
+
+static void note_found(void *context, Value secret, bool computed)
+{
+    Told *told = context;
+    Error err;
+    assert_true(secrets_find(secret, told->arena, put_found,
+                             computed ? &told->computed : &told->given, &err));
+}
+
+/* The same lines; how often and in which order does not matter. */
+static void assert_lines(Str told, const char *expected)
+{
+    Str texts[] = { told, str_from_c(expected) };
+    for (size_t side = 0; side < COUNT_OF(texts); side++) {
+        Str rest = texts[side], line;
+        while (rest.len > 0 && str_split_next(&rest, '\n', &line)) {
+            Str others = texts[1 - side], other = STR_EMPTY;
+            bool found = false;
+            while (!found && others.len > 0 && str_split_next(&others, '\n', &other)) {
+                found = str_eq(other, line);
+            }
+            if (!found) {
+                print_error("'%" STR_FMT "' is %s\n", STR_ARG(line), side == 0 ? "new" : "missing");
+                fail();
+            }
+        }
+    }
+}
+
+static void the_sink_is_told_of_every_secret(void **state)
+{
+    static const struct {
+        const char *template, *computed, *given;
+    } rows[] = {
+        { "plain {{ l | length }} {{ p == 'x' }}", "", "" },
+        { "a {{ p }} b", "hunter2", "" },
+        { "{{ 'x' ~ (p | reverse) }}", "2retnuh\nx2retnuh", "" },
+        { "{{ p[2:] }} - {{ p.split('t') }}", "nter2\nhun\ner2\n['hun', 'er2']", "" },
+        { "{% set x = p | upper %}{% if x == 'y' %}{% endif %}", "HUNTER2", "" },
+        { "{{ 'a' | secret }} - {{ ['b', 'c'] | secret }}", "a\nb\nc\n['b', 'c']", "a\nb\nc" },
+        /* In pieces: with what is between them, unless that is too much. */
+        { "{% for c in p %}{{ c }}. {% endfor %}", "h. u. n. t. e. r. 2", "" },
+        { "{{ p[:2] }} and {{ p[2:] }}", "hu\nnter2", "" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Fixture fixture;
+        set_up(&fixture);
+        Told told = { .arena = &fixture.arena,
+                      .given = buf_make_in(&fixture.arena, BUF_UNLIMITED),
+                      .computed = buf_make_in(&fixture.arena, BUF_UNLIMITED) };
+        fixture.settings.secrets = (SecretSink){ note_found, &told };
+        assert_true(check(&fixture, "%s", rows[i].template));
+        assert_lines(buf_str(&told.computed), rows[i].computed);
+        assert_lines(buf_str(&told.given), rows[i].given);
+        tear_down(&fixture);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_show_no_secrets),
         cmocka_unit_test(operators_show_no_secrets),
         cmocka_unit_test(statements_show_no_secrets),
+        cmocka_unit_test(the_sink_is_told_of_every_secret),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
