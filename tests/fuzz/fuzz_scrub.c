@@ -1,0 +1,188 @@
+/* Secrets, one per line up to an empty line, and a text. What a plain search finds, the scrubber
+ * finds, and nothing else as it is; whatever spelling a secret is given, it is not in what is left;
+ * a text that is cut anywhere shows less than SCRUB_SHORTEST bytes of one at its end. */
+#include "base/bug.h"
+#include "lang/scrub.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum {
+    SECRETS_MAX = 8,
+    SECRET_MAX = 64 /* bytes */
+};
+
+typedef struct World {
+    Arena arena;
+    Str secrets[SECRETS_MAX];
+    uint32_t count;
+    Scrubber *scrubber;
+} World;
+
+static Str folded(World *world, Str text)
+{
+    char *copy = arena_alloc(&world->arena, text.len + 1);
+    for (size_t i = 0; i < text.len; i++) {
+        copy[i] = ascii_lower(text.data[i]);
+    }
+    return str_from(copy, text.len);
+}
+
+static Str scrubbed(World *world, Str text, bool cut)
+{
+    Buf out = buf_make_in(&world->arena, BUF_UNLIMITED);
+    (cut ? scrubber_apply_cut : scrubber_apply)(world->scrubber, text, &out);
+    return buf_str(&out);
+}
+
+/* Not by format: secrets may hold NUL. */
+static Str joined(World *world, const char *before, Str text, const char *behind)
+{
+    Buf out = buf_make_in(&world->arena, BUF_UNLIMITED);
+    buf_put_c(&out, before);
+    buf_put(&out, text);
+    buf_put_c(&out, behind);
+    return buf_str(&out);
+}
+
+/* Length of the longest secret in it, by the simplest search there is. */
+static size_t longest(World *world, Str text)
+{
+    size_t found = 0;
+    Str low = folded(world, text);
+    for (uint32_t i = 0; i < world->count; i++) {
+        Str secret = folded(world, world->secrets[i]);
+        if (secret.len > found && str_find(low, secret, 0) != STR_NOT_FOUND) {
+            found = secret.len;
+        }
+    }
+    return found;
+}
+
+static void put_base64(Buf *out, Str data)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < data.len; i += 3) {
+        unsigned char bytes[3] = { 0 };
+        memcpy(bytes, data.data + i, data.len - i < 3 ? data.len - i : 3);
+        uint32_t word = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
+        for (size_t j = 0; j < 4; j++) {
+            buf_put_char(out, j <= data.len - i ? digits[word >> (18 - 6 * j) & 63] : '=');
+        }
+    }
+}
+
+typedef enum Spelling {
+    SPELLED_BASE64,
+    SPELLED_BASE64_LATER, /* one byte into longer data */
+    SPELLED_HEX,
+    SPELLED_PERCENT,
+    SPELLED_JSON,
+    SPELLED_OCTAL,
+    SPELLED_ENTITY,
+    SPELLED_LINES,
+    SPELLINGS
+} Spelling;
+
+static Str spelled(World *world, Str secret, Spelling spelling)
+{
+    Buf out = buf_make_in(&world->arena, BUF_UNLIMITED);
+    if (spelling == SPELLED_BASE64) {
+        put_base64(&out, secret);
+    } else if (spelling == SPELLED_BASE64_LATER) {
+        put_base64(&out, joined(world, "~", secret, ""));
+    }
+    for (size_t i = 0; i < secret.len; i++) {
+        unsigned byte = (unsigned char)secret.data[i];
+        switch (spelling) {
+        case SPELLED_HEX: buf_put_format(&out, "%02x", byte); break;
+        case SPELLED_PERCENT: buf_put_format(&out, "%%%02X", byte); break;
+        case SPELLED_JSON: buf_put_format(&out, byte < 0x80 ? "\\u%04x" : "\\x%02x", byte); break;
+        case SPELLED_OCTAL: buf_put_format(&out, "\\%03o", byte); break;
+        case SPELLED_ENTITY:
+            if (byte < 0x80) {
+                buf_put_format(&out, "&#%u;", byte);
+            } else {
+                buf_put_char(&out, (char)byte);
+            }
+            break;
+        case SPELLED_LINES:
+            buf_put_char(&out, (char)byte);
+            buf_put_c(&out, i % 3 == 2 ? "\n  " : "");
+            break;
+        default: break;
+        }
+    }
+    return buf_str(&out);
+}
+
+/* A line end of its own, or blanks behind one, are not told from those of the spelling. */
+static bool has_break(Str secret)
+{
+    for (size_t i = 0; i < secret.len; i++) {
+        if (ascii_is_space(secret.data[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_spelling(World *world, Str secret, Spelling spelling)
+{
+    if (spelling == SPELLED_LINES && has_break(secret)) {
+        return;
+    }
+    Str text = joined(world, "<", spelled(world, secret, spelling), ">");
+    Str clean = scrubbed(world, text, false);
+    BUG_IF(str_find(clean, STR(SCRUB_MARK), 0) == STR_NOT_FOUND);
+    BUG_IF(scrubber_find(world->scrubber, text).spelled < secret.len);
+    for (size_t cut = 0; cut < text.len; cut += 1 + text.len / 16) {
+        (void)scrubbed(world, str_slice(text, 0, cut), true);
+    }
+}
+
+static void check_cut(World *world, Str secret)
+{
+    for (size_t len = SCRUB_SHORTEST; len < secret.len; len++) {
+        Str text = joined(world, "<", str_slice(secret, 0, len), "");
+        BUG_IF(!str_ends(scrubbed(world, text, true), STR(SCRUB_MARK)));
+    }
+}
+
+static void read_secrets(World *world, Str *rest)
+{
+    Str line;
+    SecretSet set;
+    Error err;
+    secret_set_init(&set, &world->arena);
+    while (str_split_next(rest, '\n', &line) && line.len > 0) {
+        if (world->count < SECRETS_MAX && line.len >= SCRUB_SHORTEST && line.len <= SECRET_MAX) {
+            world->secrets[world->count++] = line;
+            secret_set_add(&set, line);
+        }
+    }
+    BUG_IF(!scrubber_new(&set, &world->scrubber, &err));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    World world = { .count = 0 };
+    arena_init(&world.arena, ARENA_UNLIMITED);
+    Str text = str_from((const char *)data, size);
+    read_secrets(&world, &text);
+    ScrubberFound found = scrubber_find(world.scrubber, text);
+    Str clean = scrubbed(&world, text, false);
+    BUG_IF(found.as_is != longest(&world, text));
+    BUG_IF(found.spelled < found.as_is);
+    BUG_IF(found.spelled == 0 && !str_eq(clean, text));
+    BUG_IF(found.spelled > 0 && str_find(clean, STR(SCRUB_MARK), 0) == STR_NOT_FOUND);
+    (void)scrubbed(&world, text, true);
+    for (uint32_t i = 0; i < world.count; i++) {
+        for (int spelling = 0; spelling < SPELLINGS; spelling++) {
+            check_spelling(&world, world.secrets[i], (Spelling)spelling);
+        }
+        check_cut(&world, world.secrets[i]);
+    }
+    scrubber_free(world.scrubber);
+    arena_clear(&world.arena);
+    return 0;
+}
