@@ -259,6 +259,38 @@ static bool tell_define(const VariablesLoad *load, Str key)
     return false;
 }
 
+static bool is_marked(const VariableLayers *layers, Str key)
+{
+    for (uint32_t i = 0; i < layers->len; i++) {
+        const Value *value = value_get(layers->items[i].document, key);
+        if (value != NULL && value_holds_secret(*value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is wrong with it is told with the text, unless that is a secret. */
+static bool read_json(const VariablesLoad *load, const VariableLayers *layers, uint16_t source,
+                      Str key, Value *out)
+{
+    Problems found;
+    problems_init(&found, load->problems->arena);
+    if (json_parse(load->arena, load->sources, source, NULL, out, &found)) {
+        return true;
+    }
+    if (is_marked(layers, key)) {
+        problems_add(load->problems, "E0593", NULL, 0, 0,
+                     "the value of -D %" STR_FMT ":= is not JSON; it is secret and not shown",
+                     STR_ARG(key));
+        return false;
+    }
+    for (uint32_t i = 0; i < found.count; i++) {
+        problems_take(load->problems, &found.items[i]);
+    }
+    return false;
+}
+
 /* KEY=TEXT or KEY:=JSON. The value may be a secret, so messages do not show it. */
 static bool read_define(const VariablesLoad *load, VariableLayers *layers, const char *word)
 {
@@ -273,7 +305,7 @@ static bool read_define(const VariablesLoad *load, VariableLayers *layers, const
     Str given = str_from_offset(text, equals + 1);
     uint16_t source = sources_add(load->sources, name, given);
     Value value = value_string(given);
-    if (typed && !json_parse(load->arena, load->sources, source, NULL, &value, load->problems)) {
+    if (typed && !read_json(load, layers, source, key, &value)) {
         return false;
     }
     value.source = source;

@@ -136,6 +136,9 @@ def test_a_layer_that_overrides_a_secret_keeps_its_mark(eden, tmp_path, mark, gi
     target = tmp_path / "root" / "f"
     assert target.read_text() == f"x {SECRET} y"
     assert target.stat().st_mode & 0o777 == 0o600
+    done = eden("plan", *args, "-D", f"pw:={SECRET}")
+    assert done.returncode == 1 and "is not JSON; it is secret" in done.stderr
+    check_nothing_tells(done, tmp_path)
     (tmp_path / "jobs").mkdir()
     (tmp_path / "jobs" / "base.yaml").write_text("jobs: {}\n")
     for verb in (["list"], ["get", "pw"], ["why", "pw"]):

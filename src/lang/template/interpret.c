@@ -30,6 +30,7 @@ static inline bool binary(Render *r, Operator op, Value a, Value b, Value *out)
             *out = value_int(result);
             if (UNLIKELY(((a.flags | b.flags) & VALUE_SECRET) != 0)) {
                 out->flags = VALUE_SECRET;
+                render_found_secret(r, *out);
             }
             return true;
         }

@@ -46,7 +46,7 @@ void render_computed_secret(Render *r, Value v)
 void render_found_ranges(Render *r)
 {
     enum {
-        BETWEEN_MAX = 2 /* bytes */
+        BETWEEN_MAX = 16 /* bytes */
     };
     const Rendered *rendered = r->rendered;
     for (uint32_t i = 0; i < rendered->secret_count && r->settings->secrets.found != NULL; i++) {

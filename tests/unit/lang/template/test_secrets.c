@@ -357,10 +357,10 @@ static void the_sink_is_told_of_every_secret(void **state)
         { "{{ 'x' ~ (p | reverse) }}", "2retnuh\nx2retnuh", "" },
         { "{{ p[2:] }} - {{ p.split('t') }}", "nter2\nhun\ner2\n['hun', 'er2']", "" },
         { "{% set x = p | upper %}{% if x == 'y' %}{% endif %}", "HUNTER2", "" },
-        { "{{ 'a' | secret }} - {{ ['b', 'c'] | secret }}", "a\nb\nc\n['b', 'c']", "a\nb\nc" },
+        { "{{ 'a' | secret }} - {{ ['b', 'c'] | secret }}", "a\nb\nc\na - ['b', 'c']", "a\nb\nc" },
         /* In pieces: with what is between them, unless that is too much. */
         { "{% for c in p %}{{ c }}. {% endfor %}", "h. u. n. t. e. r. 2", "" },
-        { "{{ p[:2] }} and {{ p[2:] }}", "hu\nnter2", "" },
+        { "{{ p[:2] }}{{ ' ' * 17 }}{{ p[2:] }}", "hu\nnter2", "" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Fixture fixture;
