@@ -34,7 +34,7 @@ static const Case filters[] = {
     { "urlsplit", "T | urlsplit", "s" }, { "flatten", "L | flatten", "sm" }, { "zip", "L | zip(L) | list", "sm" },
     { "zip_longest", "L | zip_longest([]) | list", "sm" }, { "combinations", "L | combinations(2) | list", "sm" },
     { "permutations", "L | permutations(2) | list", "sm" }, { "product", "L | product(L) | list", "sm" },
-    { "sequence", "T | sequence", "s" }, { "ternary", NULL }, { "bool", "T | bool", "s" },
+    { "sequence", "T | sequence", "s" }, { "ternary", NULL }, { "bool", "T | bool", "s" }, { "secret", "T | secret", "s" },
     { "to_bool", "T | to_bool", "s" }, { "to_num", "N | to_num", "s" }, { "mandatory", NULL },
     { "type_debug", NULL }, { "combine", "M | combine({'x': 1})", "sm" }, { "dict2items", "M | dict2items", "sm" },
     { "items2dict", "D | items2dict('a', 'a')", "sm" }, { "traverse", "{} | traverse(T, ' ')", "s" },
