@@ -91,10 +91,10 @@ def test_plan_of_a_playbook_writes_nothing_and_finds_installed_roles(light):
     # Gathering facts asks rpm, which makes its database where there is none.
     others = ["/root/.rpmdb"]
     before = host.snapshot(without=others)
-    planned = host.plan(steps).steps["old"]
+    planned = host.plan(steps, timeout=600).steps["old"]
     assert planned.result == "changed" and "greet" in repr(planned.changes), vars(planned)
     assert snapshot.differences(before, host.snapshot(without=others)) == []
-    assert host.apply(steps).result == "changed"
+    assert host.apply(steps, timeout=600).result == "changed"
     assert host.read("/srv/made") == "hello"
     assert host.exists("/srv/log") and host.exists("/srv/facts/localhost")
     assert host.run("ls -A /root/.ansible").out == "roles"
