@@ -45,6 +45,7 @@ typedef struct Option {
     WordKind word;
     const char *choices;  /* "json|yaml": what the argument may be; NULL: anything */
     const char *fallback; /* value when not given; shown in help */
+    const char *verbs;    /* "create|list": those it is for; NULL: every one */
     const char *alone;    /* the flag that the letter means when no argument follows it */
     const char *help;
 } Option;

@@ -51,6 +51,7 @@ static int config_run(Invocation *invocation)
 
 static const Option options[] = {
     { .name = "name",
+      .verbs = "show|set",
       .argument = "NAME",
       .fallback = "cluster",
       .help = "show, set: which object; only 'cluster' is looked at by eden" },

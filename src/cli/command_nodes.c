@@ -294,6 +294,7 @@ static int nodes_run(Invocation *invocation)
 
 static const Option options[] = {
     { .name = "key",
+      .verbs = "approve",
       .argument = "PIN",
       .help = "approve: this key, by 16 digits of its pin or more; else the one that asks" },
     { .name = "address",
@@ -301,6 +302,7 @@ static const Option options[] = {
       .help = "approve: the key that asks from this address" },
     NODES_SSH_OPTIONS,
     { .name = "selector",
+      .verbs = "list|label|reject|remove|ping",
       .letter = 'l',
       .argument = "SELECTOR",
       .help =

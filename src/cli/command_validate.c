@@ -59,17 +59,47 @@ static void check_template(Inputs *inputs, const char *path)
     }
 }
 
-/* Playbooks are checked as any YAML, but who hands over one wants to know more. */
-static void tell_foreign(Inputs *inputs, const List *documents)
+/* Files of other tools, by the end of their names. */
+static const struct ForeignFile {
+    const char *suffix, *what, *instead;
+} foreign_files[] = {
+    { ".sls", "this is a file of Salt states",
+      "write each state as '- name: ID' with the function beneath it, below 'steps:' in a .yaml" },
+    { ".pp", "this is a manifest of Puppet",
+      "let a step 'puppet.apply' run it as it is, or write its resources as steps" },
+};
+
+static const struct ForeignFile *foreign_file(Str path)
+{
+    for (size_t i = 0; i < COUNT_OF(foreign_files); i++) {
+        if (str_ends(path, str_from_c(foreign_files[i].suffix))) {
+            return &foreign_files[i];
+        }
+    }
+    return NULL;
+}
+
+static void tell_foreign_file(Inputs *inputs, const char *path, const struct ForeignFile *file)
+{
+    Problem *problem =
+        problems_add(&inputs->problems, "E0303", NULL, 0, 0, "%s, not of eden", file->what);
+    problem->file = str_from_c(path);
+    problem->hint = str_from_c(file->instead);
+}
+
+/* Who hands over a playbook wants to know what to do with it; below a directory it may be there for
+ * others. */
+static bool tell_foreign(Inputs *inputs, const List *documents)
 {
     Value document = documents->len > 0 ? documents->items[0] : value_missing();
     Str instead = foreign_document(document);
     if (instead.len > 0) {
-        Problem *problem = document_problem(&inputs->problems, &inputs->sources, SEVERITY_HINT,
-                                            "E0303", document, "these are no steps of eden");
+        Problem *problem = document_problem(&inputs->problems, &inputs->sources, SEVERITY_ERROR,
+                                            "E0303", document, "this is no document of eden");
         problem->hint = instead;
         problem->span = 1;
     }
+    return instead.len > 0;
 }
 
 static void check_file(Checked *checked, const char *path, bool named)
@@ -79,15 +109,19 @@ static void check_file(Checked *checked, const char *path, bool named)
     SitePart part;
     if (named && site_check_find(checked->inputs.arena, path, &part)) {
         site_check_part(&checked->inputs, &part, checked->trust);
+    } else if (named && foreign_file(str_from_c(path)) != NULL) {
+        tell_foreign_file(&checked->inputs, path, foreign_file(str_from_c(path)));
+        if (kind != NULL && kind->template) {
+            check_template(&checked->inputs, path);
+        }
     } else if (kind != NULL && kind->template) {
         check_template(&checked->inputs, path);
     } else if (site_check_is_steps(path)) {
         site_check_steps(&checked->inputs, path, checked->trust);
     } else {
-        if (inputs_load_all(&checked->inputs, path, INPUT_CHECKED, &documents) && named) {
-            tell_foreign(&checked->inputs, documents);
-        }
-        checked->data_count += named;
+        bool foreign = inputs_load_all(&checked->inputs, path, INPUT_CHECKED, &documents) &&
+                       named && tell_foreign(&checked->inputs, documents);
+        checked->data_count += named && !foreign;
     }
     checked->count++;
 }

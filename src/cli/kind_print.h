@@ -9,7 +9,7 @@
 /* Of commands that list. */
 #define SELECTOR_OPTION                                                                           \
     {                                                                                             \
-        .name = "selector", .letter = 'l', .argument = "SELECTOR",                                \
+        .name = "selector", .letter = 'l', .argument = "SELECTOR", .verbs = "list",               \
         .help =                                                                                   \
             "list: only those with such names and labels, as role=web; see 'eden help selectors'" \
     }

@@ -6,7 +6,7 @@
 /* Of commands that list. */
 #define WATCH_OPTION                                                          \
     {                                                                         \
-        .name = "watch", .letter = 'w',                                       \
+        .name = "watch", .letter = 'w', .verbs = "list",                      \
         .help = "list: go on with changes as they come, until Ctrl-C ends it" \
     }
 

@@ -6,7 +6,7 @@
 
 #define YES_OPTION                                                                     \
     {                                                                                  \
-        .name = "yes", .letter = 'y',                                                  \
+        .name = "yes", .letter = 'y', .verbs = "remove|reject",                        \
         .help = "remove: do not ask, when nodes are chosen by a pattern or a selector" \
     }
 

@@ -86,7 +86,7 @@ static void put_kind(const ParamSpec *spec, Buf *out)
 static void pad(size_t column, size_t start, Buf *out)
 {
     size_t used = out->len - start;
-    buf_put_repeat(out, ' ', used < column ? column - used : 1);
+    buf_put_repeat(out, ' ', used < column ? column - used : 2);
 }
 
 static const ParamSpec *params_of(const Action *action)
@@ -105,6 +105,10 @@ void subject_action_text(const Subject *subject, Buf *out)
         buf_put_format(out, "  %s", spec->name);
         pad(NAME_COLUMN, start, out);
         put_kind(spec, out);
+        if (out->len - start >= KIND_COLUMN) { /* too long: the help goes on a line of its own */
+            buf_put_char(out, '\n');
+            start = out->len;
+        }
         pad(KIND_COLUMN, start, out);
         buf_put_format(out, "%s\n", spec->help);
     }

@@ -81,12 +81,18 @@ static Str in_quotes(Arena *arena, Str text)
     return arena_format(arena, "%s%" STR_FMT "%s", quote, STR_ARG(text), quote);
 }
 
+/* `text` is a part of what is read. */
 static void hint_quotes(YamlLoad *load, Problem *problem, const char *advice, Str text)
 {
     Arena *arena = load->problems->arena;
     Str quoted = in_quotes(arena, text);
-    problem->hint = quoted.len == 0 ? str_from_c(advice)
-                                    : arena_format(arena, "%s: %" STR_FMT, advice, STR_ARG(quoted));
+    if (quoted.len == 0) {
+        problem->hint = str_from_c(advice);
+        return;
+    }
+    problem->hint = arena_format(arena, "%s: %" STR_FMT, advice, STR_ARG(quoted));
+    problem_fix_at(arena, problem, load->source, (uint32_t)(text.data - load->text.data),
+                   (uint32_t)text.len, quoted);
 }
 
 /* --- Templates ---------------------------------------------------------------------------- */
@@ -357,7 +363,82 @@ static bool find_wrong_indentation(const Trouble *trouble)
     return true;
 }
 
+static size_t indentation_of(Str text, size_t line)
+{
+    size_t at = line;
+    while (at < text.len && text.data[at] == ' ') {
+        at++;
+    }
+    return at - line;
+}
+
+/* Whether the line ends in the header of a block of text: |, >, |-, >2 ... */
+static bool begins_block(Str line)
+{
+    line = str_trim(line);
+    while (line.len > 0 && memchr("+-123456789", line.data[line.len - 1], 11) != NULL) {
+        line.len--;
+    }
+    return (str_ends(line, STR("|")) || str_ends(line, STR(">"))) &&
+           (line.len == 1 || line.data[line.len - 2] == ' ');
+}
+
+/* A line of a block of text that is indented less than those above it ends the block, and reads as a
+ * key without a colon. */
+static bool find_block_text(const Trouble *trouble)
+{
+    YamlLoad *load = trouble->load;
+    Str text = trouble->text;
+    if (strstr(trouble->problem, "could not find expected ':'") == NULL ||
+        trouble->context == NULL) {
+        return false;
+    }
+    size_t line = line_start_of(text, trouble->context_at), indent = indentation_of(text, line);
+    size_t first = 0; /* indentation of the block, from its first line */
+    for (size_t at = line; at > 0;) {
+        size_t above = line_start_of(text, at - 1);
+        Str content = str_slice(text, above, yaml_text_line_end(text, above));
+        bool blank = str_trim(content).len == 0;
+        if (!blank && begins_block(content)) {
+            if (first <= indent) {
+                return false;
+            }
+            Problem *problem = problems_add(load->problems, "E0117", load->source, (uint32_t)line,
+                                            (uint32_t)(indent > 0 ? indent : 1),
+                                            "this line is indented less than the text above it");
+            Arena *arena = load->problems->arena;
+            problem->hint = arena_format(arena,
+                                         "the text that begins in line %u is indented by %zu "
+                                         "spaces",
+                                         line_number(load, (uint32_t)above), first);
+            Buf spaces = buf_make_in(arena, BUF_UNLIMITED);
+            buf_put_repeat(&spaces, ' ', first);
+            problem_fix_at(arena, problem, load->source, (uint32_t)line, (uint32_t)indent,
+                           buf_str(&spaces));
+            return true;
+        }
+        if (!blank && indentation_of(text, above) <= indent) {
+            return false;
+        }
+        first = blank ? first : indentation_of(text, above);
+        at = above;
+    }
+    return false;
+}
+
 /* --- Characters --------------------------------------------------------------------------- */
+
+/* "*" of "*:" and of "*: value"; empty when the line is no key. */
+static Str key_of_line(Str line)
+{
+    for (size_t i = 0; i < line.len; i++) {
+        bool ends = i + 1 == line.len || line.data[i + 1] == ' ';
+        if (line.data[i] == ':' && ends) {
+            return str_slice(line, 0, i);
+        }
+    }
+    return STR_EMPTY;
+}
 
 static bool find_forbidden_start(const Trouble *trouble)
 {
@@ -378,7 +459,16 @@ static bool find_forbidden_start(const Trouble *trouble)
                                     alias ? "'%" STR_FMT "' starts an alias, and no name follows"
                                           : "a value cannot start with '%" STR_FMT "'",
                                     STR_ARG(str_slice(whole, 0, len)));
-    hint_quotes(load, problem, "quote the value", whole);
+    Str key = key_of_line(whole);
+    if (key.len > 0) {
+        hint_quotes(load, problem, "quote the key", key);
+        problem->hint =
+            problem->fix.line == 0
+                ? problem->hint
+                : arena_format(load->problems->arena, "%" STR_FMT ":", STR_ARG(problem->hint));
+    } else {
+        hint_quotes(load, problem, "quote the value", whole);
+    }
     return true;
 }
 
@@ -466,7 +556,7 @@ void yaml_problem_syntax(YamlLoad *load)
     static bool (*const detectors[])(const Trouble *trouble) = {
         find_bad_bytes,        find_template,          find_tab,           find_open_quote,
         find_text_after_quote, find_open_bracket,      find_missing_space, find_second_colon,
-        find_forbidden_start,  find_wrong_indentation,
+        find_forbidden_start,  find_wrong_indentation, find_block_text,
     };
     for (size_t i = 0; i < COUNT_OF(detectors); i++) {
         if (detectors[i](&trouble)) {

@@ -337,7 +337,8 @@ const char *yaml_schema_surprise(Str text, const char **code)
     for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (text.len == strlen(words[i]) && is_word(text, words[i])) {
             *code = "E0131";
-            return "this is a string, so it counts as true; write true or false, or quote it";
+            return "this is text, which a condition takes as true; write true or false, or quote "
+                   "it";
         }
     }
     if (text.len > 0 && has_leading_zero(text)) {

@@ -146,8 +146,12 @@ static bool convert_constant(const SiteLoad *load, const ActionCall *call, const
     }
     Error err;
     if (param_convert(load->arena, load->sources, spec, given, out, &err)) {
-        if (spec->kind == PARAM_MODE) { /* 0644 means here what it means elsewhere */
-            problems_withdraw(load->problems, "E0132", sources_get(load->sources, given.source),
+        /* 0644 and 'no' mean here what they mean elsewhere. */
+        const char *known = spec->kind == PARAM_MODE   ? "E0132"
+                            : spec->kind == PARAM_BOOL ? "E0131"
+                                                       : NULL;
+        if (known != NULL) {
+            problems_withdraw(load->problems, known, sources_get(load->sources, given.source),
                               given.start);
         }
         return true;

@@ -165,6 +165,41 @@ static void add_fix(Arena *arena, Problem *problem, const Fault *fault, const So
     problem_fix_at(arena, problem, source, offset, span, text);
 }
 
+/* The label that server.labels.role and server.labels['role'] miss; empty when that is not it. */
+static Str missing_label(const Fault *fault)
+{
+    static const Str owners[] = { STR("server.labels"), STR("server.metadata.labels"),
+                                  STR("Server.labels"), STR("ObjectMetadata.Labels") };
+    Str text = fault->template_text;
+    if (fault->class != FAULT_UNDEFINED || fault->hint.len > 0 ||
+        str_find(fault->message, STR("has no attribute"), 0) == STR_NOT_FOUND ||
+        fault->offset + fault->span > text.len) {
+        return STR_EMPTY;
+    }
+    Str name = str_slice(text, fault->offset, fault->offset + fault->span);
+    bool quoted = name.len > 2 && (name.data[0] == '\'' || name.data[0] == '"');
+    Str before = str_slice(text, 0, fault->offset);
+    while (before.len > 0 && memchr(".[ ", before.data[before.len - 1], 3) != NULL) {
+        before.len--;
+    }
+    for (size_t i = 0; i < COUNT_OF(owners); i++) {
+        if (str_ends(before, owners[i])) {
+            return quoted ? str_slice(name, 1, name.len - 1) : name;
+        }
+    }
+    return STR_EMPTY;
+}
+
+static void tell_label(Problems *problems, Problem *problem, Str label)
+{
+    problem->message =
+        arena_format(problems->arena, "this node has no label '%" STR_FMT "'", STR_ARG(label));
+    problem->hint = arena_format(problems->arena,
+                                 "set it with '--label %" STR_FMT "=VALUE', 'eden nodes label' or "
+                                 "node.yaml, or write \"server.labels.%" STR_FMT " | default('')\"",
+                                 STR_ARG(label), STR_ARG(label));
+}
+
 static void add_fault(Problems *problems, const Sources *sources, const Fault *fault, Value asked)
 {
     Value document = asked;
@@ -194,6 +229,10 @@ static void add_fault(Problems *problems, const Sources *sources, const Fault *f
         STR_ARG(fault->message));
     problem->hint = arena_copy(problems->arena, fault->hint);
     add_fix(problems->arena, problem, fault, source, offset, span);
+    Str label = missing_label(fault);
+    if (label.len > 0) {
+        tell_label(problems, problem, label);
+    }
     add_origins(problems, sources, problem, fault, asked);
     if (fault->begins > 0) {
         uint32_t line =

@@ -147,6 +147,53 @@ bool dynamic_compile(Arena *arena, Templates *templates, const Sources *sources,
     return compile_value(&c, value, out);
 }
 
+/* "vars.x == 1" of "{{ vars.x }} == 1": what is certainly meant. */
+static Str without_braces(Arena *arena, Str text)
+{
+    Buf bare = buf_make_in(arena, BUF_UNLIMITED);
+    for (size_t i = 0; i < text.len; i++) {
+        Str rest = str_from_offset(text, i);
+        if (str_starts(rest, STR("{{")) || str_starts(rest, STR("}}"))) {
+            bool opens = rest.data[0] == '{';
+            i++;
+            while (opens && i + 1 < text.len && text.data[i + 1] == ' ') {
+                i++;
+            }
+            while (!opens && bare.len > 0 && buf_str(&bare).data[bare.len - 1] == ' ') {
+                bare.len--;
+            }
+        } else {
+            buf_put_char(&bare, text.data[i]);
+        }
+    }
+    return buf_str(&bare);
+}
+
+/* An expression with braces inside: no expression, and no template either. */
+static bool tell_braces(const Compiler *c, Value value, Str text)
+{
+    if (str_find(text, STR("{{"), 0) == STR_NOT_FOUND) {
+        return false;
+    }
+    Problem *problem = document_problem(c->problems, c->sources, SEVERITY_ERROR, "E0318", value,
+                                        "an expression has no braces: it is one already");
+    const Template *ignored;
+    Fault fault;
+    Str bare = without_braces(c->problems->arena, text);
+    if (!templates_compile_expression(c->templates, STR_EMPTY, bare, &ignored, &fault)) {
+        problem->hint = STR("leave out the '{{' and '}}'");
+        return true;
+    }
+    problem->hint = arena_format(c->problems->arena, "write: %" STR_FMT, STR_ARG(bare));
+    const Source *source = sources_get(c->sources, value.source);
+    uint32_t from = document_offset(c->sources, value, 0);
+    uint32_t to = document_offset(c->sources, value, value_str(value).len);
+    if (source != NULL && to - from == value_str(value).len) {
+        problem_fix_at(c->problems->arena, problem, source, from, to - from, bare);
+    }
+    return true;
+}
+
 bool dynamic_compile_expression(Arena *arena, Templates *templates, const Sources *sources,
                                 Value value, Dynamic *out, Problems *problems)
 {
@@ -168,6 +215,9 @@ bool dynamic_compile_expression(Arena *arena, Templates *templates, const Source
                                             "this holds an expression anyway");
         problem->hint = STR("leave out the '{{' and '}}'");
         text = inner;
+    }
+    if (tell_braces(&c, value, text)) {
+        return false;
     }
     out->kind = DYNAMIC_EXPRESSION;
     Fault fault;

@@ -12,6 +12,7 @@
 #include "run/executor_report.h"
 #include "run/forecast.h"
 #include "run/running.h"
+#include "run/scope.h"
 #include "run/timers.h"
 #include "run/waiting.h"
 #include "sys/clock.h"
@@ -105,32 +106,28 @@ static Problems *fresh_problems(Executor *executor)
 static void take_error(Executor *executor, uint32_t step)
 {
     Problem *error = &executor->problems.items[0];
-    error->message = scrub(executor, error->message);
-    error->hint = scrub(executor, error->hint);
-    for (ProblemNote *note = error->notes; note != NULL; note = note->next) {
-        note->message = scrub(executor, note->message);
-    }
-    if (!str_eq(scrub(executor, error->excerpt), error->excerpt)) {
-        error->excerpt = STR_EMPTY; /* the caret would be in the wrong place */
-    }
+    executor_scrub_problem(&executor->settings.world, executor->arena, error);
     executor->reports[step].error = error;
 }
 
-PRINTF_LIKE(4, 5)
-static void add_error(Executor *executor, uint32_t step, const char *code, const char *format, ...)
+PRINTF_LIKE(5, 6)
+static void add_error_at(Executor *executor, uint32_t step, Value place, const char *code,
+                         const char *format, ...)
 {
-    const StepSpec *spec = step_of(executor, step)->spec;
     Buf text = buf_make_in(executor->arena, PROBLEM_MESSAGE_MAX);
     va_list args;
     va_start(args, format);
     buf_put_format_v(&text, format, args);
     va_end(args);
-    Value place = value_is_missing(spec->name_place) ? spec->place : spec->name_place;
     problems_add(fresh_problems(executor), code,
                  sources_get(executor->settings.graph->sources, place.source), place.start,
                  place.span, "%" STR_FMT, STR_ARG(scrub(executor, buf_str(&text))));
     take_error(executor, step);
 }
+
+#define add_error(executor, step, code, ...)                                                     \
+    add_error_at((executor), (step), step_name_place(step_of((executor), (step))->spec), (code), \
+                 __VA_ARGS__)
 
 /* Tells the schedule and everybody else what became of the work. */
 static void end_work(Executor *executor, Work work, const Value *params)
@@ -186,12 +183,13 @@ static Answer evaluate(Executor *executor, uint32_t step, const Dynamic *test, b
     case DYNAMIC_UNKNOWN: return ANSWER_UNKNOWN;
     case DYNAMIC_FAILED: take_error(executor, step); return ANSWER_FAILED;
     }
+    if (scope_says_no(value)) {
+        add_error_at(executor, step, test->value, "E0607",
+                     "the condition gives the text '%" STR_FMT "', which counts as true",
+                     STR_ARG(value_str(value)));
+        return ANSWER_FAILED;
+    }
     return value_is_true(value) ? ANSWER_YES : ANSWER_NO;
-}
-
-static Str test_text(const Dynamic *test)
-{
-    return value_is_string(test->value) ? value_str(test->value) : STR("its condition");
 }
 
 /* Asks, and remembers the answer. All but `when` see the own result. */
@@ -283,7 +281,7 @@ static bool passes(Executor *executor, Work work, const Condition *condition, St
     }
     Answer answer = ask(executor, work.step, name, &condition->test, &condition->retry);
     run->asked += answer == ANSWER_NO;
-    Str text = test_text(&condition->test);
+    Str text = executor_test_text(&condition->test);
     switch (conclude_result(answer, &condition->retry, run->asked, executor->settings.planning)) {
     case VERDICT_PARK:
         keep_params(executor, work.step, params);
@@ -397,8 +395,12 @@ static void finish(Executor *executor, Running *running)
                           : STR("will be tried again: 'until' does not hold"));
         return;
     }
+    report->reason = STR_EMPTY; /* of an earlier try */
     if (task->failed) {
-        add_error(executor, work.step, "E0601", "%s", task->error.text);
+        Str text = str_from_c(task->error.text);
+        add_error_at(executor, work.step,
+                     step_error_place(step_of(executor, work.step)->spec, params, text), "E0601",
+                     "%s", task->error.text);
         end_failed(executor, work, params);
         return;
     }
@@ -524,7 +526,7 @@ static void start_step(Executor *executor, Work work)
     const Condition *which = NULL;
     Answer answer = run->stage == STAGE_ACT ? ANSWER_YES : ask_when(executor, work.step, &which);
     const Retry *retry = which == NULL ? &no_retry : &which->retry;
-    Str text = which == NULL ? STR_EMPTY : test_text(&which->test);
+    Str text = which == NULL ? STR_EMPTY : executor_test_text(&which->test);
     run->asked = answer == ANSWER_YES ? 0 : run->asked + (answer == ANSWER_NO);
     switch (conclude_when(answer, retry, run->asked, executor->settings.planning)) {
     case VERDICT_GO_ON: start_action(executor, work); return;

@@ -195,3 +195,47 @@ void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
         report->files = value_copy(arena, value_list(outcome->files)).list;
     }
 }
+
+Value step_name_place(const StepSpec *spec)
+{
+    return value_is_missing(spec->name_place) ? spec->place : spec->name_place;
+}
+
+Value step_error_place(const StepSpec *spec, const Value *params, Str text)
+{
+    Value place = value_missing();
+    size_t longest = 1; /* a single character is everywhere */
+    for (uint32_t i = 0; params != NULL && spec->action->params[i].name != NULL; i++) {
+        bool given = (spec->params_set >> i & 1) != 0;
+        bool shown = given && value_is_string(params[i]) && !value_is_secret(params[i]);
+        Str value = shown ? value_str(params[i]) : STR_EMPTY;
+        bool is_id = id_params_hold(action_id_params(spec->module, spec->action),
+                                    str_from_c(spec->action->params[i].name));
+        if (given && is_id && value_is_missing(place)) {
+            place = spec->params[i]->value;
+        }
+        if (value.len > longest && str_find(text, value, 0) != STR_NOT_FOUND) {
+            longest = value.len;
+            place = spec->params[i]->value;
+        }
+    }
+    return value_is_missing(place) || place.source == SOURCE_NONE ? step_name_place(spec) : place;
+}
+
+Str executor_test_text(const Dynamic *test)
+{
+    return value_is_string(test->value) ? value_str(test->value) : STR("its condition");
+}
+
+void executor_scrub_problem(const ExecutorWorld *world, Arena *arena, Problem *problem)
+{
+    problem->message = executor_scrub(world, arena, problem->message);
+    problem->hint = executor_scrub(world, arena, problem->hint);
+    problem->fix = (ProblemFix){ 0 };
+    for (ProblemNote *note = problem->notes; note != NULL; note = note->next) {
+        note->message = executor_scrub(world, arena, note->message);
+    }
+    if (!str_eq(executor_scrub(world, arena, problem->excerpt), problem->excerpt)) {
+        problem->excerpt = STR_EMPTY; /* the caret would be in the wrong place */
+    }
+}

@@ -5,6 +5,8 @@
 
 /* The text as it may be told; a copy. */
 Str executor_scrub(const ExecutorWorld *world, Arena *arena, Str text);
+/* All texts of a problem. */
+void executor_scrub_problem(const ExecutorWorld *world, Arena *arena, Problem *problem);
 
 /* Where the report of a step is kept: in the run's arena, or, where it may be tried for ever, in one
  * of its own (`*own`), in which each try takes the place of the one before. */
@@ -21,3 +23,11 @@ void executor_report_empty(StepReport *report);
  * nothing else; otherwise an earlier try, or the check before, is forgotten. */
 void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
                           const ExecutorWorld *world, Arena *arena);
+
+/* Where the name of a step is written, or the step itself. */
+Value step_name_place(const StepSpec *spec);
+/* The parameter that an error is about: the one with the longest value that the text quotes, else what
+ * the step is about. */
+Value step_error_place(const StepSpec *spec, const Value *params, Str text);
+/* A condition as it is written, for messages. */
+Str executor_test_text(const Dynamic *test);

@@ -582,6 +582,8 @@ bool macro_ask_host(void *context, const Action *action, const Value *params, Ar
     Call call = { .action = action, .params = params, .arena = arena, .host = context };
     Outcome outcome = { .value = value_null() };
     if (!action->query(&call, &outcome, err)) {
+        /* An answer that cannot be had is a failure with its reason, not one that a run would know. */
+        err->kind = err->kind == ERROR_UNAVAILABLE ? ERROR_OS : err->kind;
         return false;
     }
     *out = outcome.value;

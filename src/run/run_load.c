@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "facts/facts.h"
+#include "model/document_place.h"
 #include "run/run_inner.h"
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -314,6 +315,13 @@ static bool check_when(Run *run, const Step *step, Arena *arena, bool *wanted, P
     DynamicOutcome outcome =
         scope_evaluate(run->scope, step->index, &when->test, false, arena, &answer, found);
     *wanted = outcome == DYNAMIC_OK && value_is_true(answer);
+    if (outcome == DYNAMIC_OK && scope_says_no(answer)) {
+        document_problem(found, run->sources, SEVERITY_ERROR, "E0607", when->test.value,
+                         "the condition gives the text '%" STR_FMT "', which counts as true",
+                         STR_ARG(value_str(answer)))
+            ->hint = STR("write true or false where it is set, or '| bool' here");
+        return false;
+    }
     return outcome != DYNAMIC_FAILED;
 }
 

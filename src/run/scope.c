@@ -186,6 +186,16 @@ bool scope_load(const ScopeLoad *load, Scope **out)
     return ok;
 }
 
+bool scope_says_no(Value answer)
+{
+    static const Str words[] = { STR("no"), STR("off"), STR("false"), STR("none"), STR("0") };
+    bool says = false;
+    for (size_t i = 0; value_is_string(answer) && i < COUNT_OF(words); i++) {
+        says = says || str_eq_ignore_case(str_trim(value_str(answer)), words[i]);
+    }
+    return says;
+}
+
 Variables *scope_variables(Scope *scope)
 {
     return scope->variables;

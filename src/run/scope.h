@@ -65,6 +65,9 @@ DynamicOutcome scope_evaluate_at_load(void *context, const Dynamic *dynamic, Val
  * a template asks; NULL while no result is known. */
 void scope_set_run(Scope *scope, const Steps *steps, const StepReport *reports, bool planning);
 
+/* Whether the answer of a condition is a text such as "no", "off" or "false": it counts as true, and
+ * nobody means that. */
+bool scope_says_no(Value answer);
 /* In the map of a step's templates. With `own`, `step` is there. */
 DynamicOutcome scope_evaluate(Scope *scope, uint32_t step, const Dynamic *dynamic, bool own,
                               Arena *arena, Value *out, Problems *problems);

@@ -43,7 +43,12 @@ def test_templates_are_compiled(eden, tmp_path):
     good = "{% extends 'absent.j2' %}{% block b %}{{ missing }}{% endblock %}"
     for name in ("a.j2", "b.sls", "c.jinja", "d.jinja2"):
         (tmp_path / name).write_text(good)
-        assert eden("validate", name).stdout == "1 file ok\n"
+        done = eden("validate", name)
+        if name == "b.sls":
+            assert done.returncode == 1 and "this is a file of Salt states" in done.stderr
+            assert "below 'steps:'" in done.stderr and done.stderr.count("error[") == 1
+        else:
+            assert done.stdout == "1 file ok\n"
         (tmp_path / name).write_text("\n{{ x | uper }}\n{{ y | lowr }}")
         done = eden("validate", name)
         assert done.returncode == 1

@@ -102,7 +102,8 @@ STATES = "nginx:\n  pkg.installed: []\n"
 def test_a_whole_file_of_others_is_known_for_what_it_is(eden, tmp_path, text, hint):
     (tmp_path / "a.yml").write_text(text)
     checked = eden("validate", "a.yml")
-    assert checked.returncode == 0 and hint in checked.stderr
+    assert checked.returncode == 1 and hint in checked.stderr
+    assert "as data" not in checked.stdout + checked.stderr
     planned = eden("plan", "a.yml", "--root", str(tmp_path))
     assert planned.returncode == 1 and hint in planned.stderr
     assert planned.stderr.count("error[") == 1

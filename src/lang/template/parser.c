@@ -100,6 +100,10 @@ void parser_hint_habit(Parser *p)
     Str behind = str_from_offset(p->lexer.text, p->current.span.offset + p->current.span.len);
     switch (p->current.type) {
     case TOKEN_PIPE: lexer_hint(&p->lexer, "for a choice write 'or'"); break;
+    case TOKEN_DOT:
+        lexer_hint(&p->lexer, "no dot stands before a name: a variable of a site is written "
+                              "'vars.NAME'");
+        break;
     case TOKEN_ASSIGN:
         if (str_ends(before, STR("==")) || str_ends(before, STR("!="))) {
             lexer_hint(&p->lexer, "one '=' less");
