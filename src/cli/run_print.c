@@ -225,10 +225,14 @@ static void run_print_step(const RunReport *report, uint32_t step, const RunPrin
     if (cause_name(item->cause) != NULL && item->cause != CAUSE_NEW) {
         buf_put_format(out, " (%s)", cause_name(item->cause));
     }
-    Str why = item->reason.len > 0 ? item->reason : item->comment;
+    Str why = item->comment.len > 0 ? item->comment : item->reason;
     if (why.len > 0) {
         buf_put(out, STR(": "));
         visible_put(out, why);
+    }
+    if (item->comment.len > 0 && item->reason.len > 0) {
+        buf_put(out, STR("; "));
+        visible_put(out, item->reason);
     }
     if (item->status.reacted) {
         buf_put_format(out, "%s reacted to a change%s", why.len > 0 ? "," : ":",

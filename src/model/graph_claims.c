@@ -27,7 +27,7 @@ typedef struct Resource {
 
 typedef struct Claim {
     Str resource;
-    bool drops, needs;
+    bool drops, needs, brings;
 } Claim;
 
 static Claim claim_parse(Value value)
@@ -39,6 +39,8 @@ static Claim claim_parse(Value value)
     } else if (str_starts(claim.resource, STR("drops:"))) {
         claim.drops = true;
         claim.resource = str_from_offset(claim.resource, 6);
+    } else if (str_starts(claim.resource, STR("brings:"))) {
+        claim.brings = true; /* no order follows from it */
     }
     /* "path:/" keeps its slash, "path:/srv/" does not. */
     while (str_starts(claim.resource, STR("path:")) && claim.resource.len > 6 &&
@@ -182,7 +184,7 @@ static bool collect(GraphBuilder *builder, const uint32_t *at, StrMap *resources
         for (uint32_t j = 0; claims != NULL && j < claims->len; j++) {
             Claim claim = claim_parse(claims->items[j]);
             needs |= claim.needs || str_starts(claim.resource, STR("path:"));
-            if (!claim.needs) {
+            if (!claim.needs && !claim.brings) {
                 add_claimant(builder->scratch, resources, claim,
                              (Claimant){ .at = at[i], .step = i, .drops = claim.drops });
             }

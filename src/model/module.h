@@ -68,7 +68,10 @@ typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
  * a path needs the directories above it without saying so. "drops:path:/srv/old" manages it by
  * taking it away: it keeps file order also with what lies below, instead of going before it.
  * "fills:/srv/app" says that everything below is its business too, whatever it is called: others do
- * not clean up there. */
+ * not clean up there.
+ *
+ * A third one is for plans alone: "brings:user", "brings:path:/mnt/", "brings:*" say what may be
+ * there after the step without being managed by it: any user, something below /mnt, anything. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
 void claims_add(Arena *arena, List *claims, const char *prefix, Str name);
 /* When what the step manages was started last, in milliseconds since 1970; 0: not known. Only looks.

@@ -44,7 +44,7 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
     if (!read_state(call, name, path, &now, err)) {
         return false;
     }
-    if (!now.known && !call->planning) {
+    if (!now.known && !call_lacks(call, "path", "alternative", name)) {
         return error_set(err, ERROR_NOT_FOUND,
                          "'%" STR_FMT "' is not among the alternatives for '%" STR_FMT
                          "'; packages add them",

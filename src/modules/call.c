@@ -63,6 +63,37 @@ bool call_choose(const Call *call, const char *const *names, const char **out, E
     return true;
 }
 
+bool call_blame(Call *call, const char *param)
+{
+    call->blamed = param;
+    return false;
+}
+
+bool call_lacks(Call *call, const char *param, const char *class, Str name)
+{
+    const CallServices *services = call->services;
+    call->blamed = param;
+    if (!call->planning) {
+        return false;
+    }
+    if (services == NULL || services->may_come == NULL) {
+        return true;
+    }
+    Str why;
+    if (!services->may_come(services->context, call, class, name, &why)) {
+        return false;
+    }
+    call->comes = call->comes.len == 0 ? why
+                                       : arena_format(call->arena, "%" STR_FMT "; %" STR_FMT,
+                                                      STR_ARG(call->comes), STR_ARG(why));
+    return true;
+}
+
+bool call_lacks_program(Call *call, const char *program)
+{
+    return call_lacks(call, NULL, "program", str_from_c(program));
+}
+
 bool call_keep(Call *call, Str path, Error *err)
 {
     const CallServices *services = call->services;

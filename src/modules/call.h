@@ -22,6 +22,9 @@ typedef struct CallServices {
     bool (*keep)(void *context, Call *call, Str path, Error *err);
     /* Whether a step of this run manages `path` or something below it. May be NULL: none does. */
     bool (*is_claimed)(void *context, Call *call, Str path);
+    /* Whether an earlier step of this plan may bring what a check finds missing; `why` names it. May
+     * be NULL: it may. */
+    bool (*may_come)(void *context, Call *call, const char *class, Str name, Str *why);
     /* What the step waits for while it runs; see call_waits. May be NULL. */
     void (*waits)(void *context, Call *call, Str why);
     /* How far the step is while it runs; see call_progress. May be NULL. */
@@ -66,6 +69,8 @@ struct Call {
      * 0: in an earlier run), and whether `apply` of this very step came after that. */
     int64_t change_ms;
     bool ran_since;
+    const char *blamed; /* the parameter that a failure is about; NULL: none; see call_blame */
+    Str comes;          /* what a check found missing, and which step brings it; see call_lacks */
 };
 
 /* What check found and apply did. Zeroed before check; apply continues what check filled in.
@@ -111,6 +116,16 @@ bool call_keeps(Call *call, Str path);
  * there are two: they are ways to say the same. */
 MUST_CHECK bool call_choose(const Call *call, const char *const *names, const char **out,
                             Error *err);
+
+/* A failure is about this parameter, and told at its place. Always false. */
+bool call_blame(Call *call, const char *param);
+/* The machine lacks what `param` asks for. False: the step fails, with the caller's error. True: this
+ * is a check only, and an earlier step may bring it, so that the check goes on as if it were there.
+ * `class` and `name` as in a claim ("user", "web"); a path that ends in "/" is anything below. Where
+ * several things would do, each is asked for. */
+bool call_lacks(Call *call, const char *param, const char *class, Str name);
+/* A program that the step runs. */
+bool call_lacks_program(Call *call, const char *program);
 
 /* Journals what is at `path` before it is changed. */
 MUST_CHECK bool call_keep(Call *call, Str path, Error *err);

@@ -102,52 +102,114 @@ static bool ask_guards(Call *call, Str *kept, Error *err)
     return true;
 }
 
-/* What a plan finds missing, which an earlier step may bring; empty: nothing. */
-static Str find_missing(Call *call)
+/* --- What a plan can know ------------------------------------------------------------------- */
+
+/* The user and the directory that the command, and its guards, run as and in. */
+static bool check_place(Call *call, Error *err)
 {
-    Error err;
     uid_t uid;
     FileInfo info;
     Str user = call_str(call, "user"), directory = call_str(call, "cwd");
-    if (user.len > 0 && !host_find_user(call->host, user, &uid, NULL, &err) &&
-        err.kind == ERROR_NOT_FOUND) {
-        return arena_format(call->arena, "%s yet", err.text);
+    if (user.len > 0 && !host_find_user(call->host, user, &uid, NULL, err) &&
+        (err->kind != ERROR_NOT_FOUND || !call_lacks(call, "user", "user", user))) {
+        return false;
     }
-    if (directory.len > 0 && host_stat(call->host, directory, &info, &err) &&
-        info.kind == FILE_ABSENT) {
-        return arena_format(call->arena, "%" STR_FMT " is not there yet", STR_ARG(directory));
+    if (directory.len == 0) {
+        return true;
     }
-    return STR_EMPTY;
+    if (!host_stat(call->host, directory, &info, err)) {
+        return call_blame(call, "cwd");
+    }
+    return info.kind != FILE_ABSENT || call_lacks(call, "cwd", "path", directory) ||
+           error_set(err, ERROR_NOT_FOUND, "there is no directory '%" STR_FMT "'",
+                     STR_ARG(directory));
+}
+
+/* The program that a command certainly starts with; empty when only a shell can tell. */
+static Str first_program(Value command)
+{
+    if (value_is_sequence(command)) {
+        return command.list->len > 0 && value_is_string(command.list->items[0])
+                   ? value_str(command.list->items[0])
+                   : STR_EMPTY;
+    }
+    Str text = str_trim(value_str(command));
+    size_t end = text.len;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == '\0' || strchr("|&;()<>`$\\\"'*?[]{}#~\n", text.data[i]) != NULL) {
+            return STR_EMPTY;
+        }
+        if (end == text.len && ascii_is_space(text.data[i])) {
+            end = i;
+        }
+    }
+    return str_slice(text, 0, end);
+}
+
+static bool check_program(Call *call, const char *param, Str program, Error *err)
+{
+    FileInfo info;
+    if (!str_starts(program, STR("/"))) {
+        return true;
+    }
+    if (!host_stat(call->host, program, &info, err)) {
+        return call_blame(call, param);
+    }
+    return info.kind != FILE_ABSENT || call_lacks(call, param, "path", program) ||
+           error_set(err, ERROR_NOT_FOUND, "there is no program '%" STR_FMT "'", STR_ARG(program));
+}
+
+/* A guard that cannot be asked: what it needs may come with an earlier step, or it never will. */
+static bool cannot_ask(Call *call, Outcome *outcome, const Error *err)
+{
+    if (!call->planning || err->kind == ERROR_INVALID) {
+        return false;
+    }
+    outcome->changed = outcome->unknown = true;
+    outcome->comment = arena_copy(call->arena, str_from_c(err->text));
+    if (!call_has(call, "onlyif")) {
+        return true;
+    }
+    Str program = first_program(call_param(call, "onlyif"));
+    return err->kind == ERROR_TIMEOUT || call_lacks(call, "onlyif", "program", program);
 }
 
 static bool cmd_check(Call *call, Outcome *outcome, Error *err)
 {
     Str kept;
-    if (!ask_guards(call, &kept, err)) {
-        if (!call->planning || err->kind == ERROR_INVALID) {
-            return false;
-        }
-        /* What the guard needs (a user, a directory, a program) may come with an earlier step. */
-        outcome->unknown = true;
-        outcome->changed = true;
-        outcome->comment = arena_copy(call->arena, str_from_c(err->text));
+    bool created;
+    if (!all_created(call, &created, err)) {
+        return false;
+    }
+    if (!created && call->planning && !check_place(call, err)) {
+        return false;
+    }
+    bool asks = call_has(call, "unless") || call_has(call, "onlyif");
+    if (!created && asks && call->comes.len > 0) {
+        outcome->changed = outcome->unknown = true;
         return true;
+    }
+    if (!ask_guards(call, &kept, err)) {
+        return cannot_ask(call, outcome, err);
     }
     outcome->changed = kept.len == 0;
     outcome->comment = kept;
-    if (outcome->changed && call->planning) {
-        outcome->comment = find_missing(call);
-    }
     return true;
 }
 
 static bool run_check(Call *call, Outcome *outcome, Error *err)
 {
+    Value command = call_param(call, "cmd");
     if (!cmd_check(call, outcome, err)) {
         return false;
     }
     if (outcome->changed && call->planning) {
-        Str words = command_words(call->arena, call_param(call, "cmd"));
+        if (!check_program(call, "cmd", first_program(command), err) ||
+            (!value_is_sequence(command) &&
+             !check_program(call, "shell", call_str(call, "shell"), err))) {
+            return false;
+        }
+        Str words = command_words(call->arena, command);
         const char *between = outcome->comment.len > 0 ? "; " : "";
         outcome->comment = arena_format(call->arena, "%" STR_FMT "%s%" STR_FMT, STR_ARG(words),
                                         between, STR_ARG(outcome->comment));
@@ -344,6 +406,7 @@ static void claim_all(Arena *arena, const ParamSpec *specs, const Value *params,
     for (uint32_t i = 0; value_is_sequence(params[at]) && i < params[at].list->len; i++) {
         push_claim(arena, claims, "path:", params[at].list->items[i]);
     }
+    list_push(arena, claims, value_string(STR("brings:*")));
     find_spec(specs, "user", &at);
     push_claim(arena, claims, "needs:user:", params[at]);
     find_spec(specs, "cwd", &at);

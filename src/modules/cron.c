@@ -169,28 +169,23 @@ static Str path_of(Arena *arena, Str name)
     return arena_format(arena, "/etc/cron.d/%" STR_FMT, STR_ARG(name));
 }
 
-/* Cron passes over jobs of nobody. In a plan an earlier step may make the user. */
-static bool check_user(Call *call, Str name, bool *missing, Error *err)
+/* Cron passes over jobs of users that do not exist. */
+static bool check_user(Call *call, Str name, Error *err)
 {
     uid_t uid;
     gid_t gid;
-    *missing = false;
     if (!people_check_name(name, "a user", err)) {
-        return false;
+        return call_blame(call, "user");
     }
-    if (str_eq(name, STR("root")) || host_find_user(call->host, name, &uid, &gid, err)) {
-        return true;
-    }
-    *missing = true;
-    return call->planning && err->kind == ERROR_NOT_FOUND;
+    return str_eq(name, STR("root")) || host_find_user(call->host, name, &uid, &gid, err) ||
+           (err->kind == ERROR_NOT_FOUND && call_lacks(call, "user", "user", name));
 }
 
 static bool present_check(Call *call, Outcome *outcome, Error *err)
 {
     Target *target = ARENA_NEW(call->arena, Target);
     Str content, user = call_str(call, "user");
-    bool missing;
-    if (!check_name(call_str(call, "name"), err) || !check_user(call, user, &missing, err) ||
+    if (!check_name(call_str(call, "name"), err) || !check_user(call, user, err) ||
         !make_content(call, &content, err)) {
         return false;
     }
@@ -209,14 +204,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
     }
     target_set_content(target,
                        secret ? value_with_secret(value_string(content)) : value_string(content));
-    if (!target_check_one(call, target, outcome, err)) {
-        return false;
-    }
-    if (missing) {
-        outcome->comment =
-            arena_format(call->arena, "there is no user '%" STR_FMT "' yet", STR_ARG(user));
-    }
-    return true;
+    return target_check_one(call, target, outcome, err);
 }
 
 static bool present_apply(Call *call, Outcome *outcome, Error *err)

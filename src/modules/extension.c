@@ -311,6 +311,12 @@ static bool extension_query(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
+/* A program of the site may do anything. */
+static void extension_claims(Arena *arena, const Value *params, List *claims)
+{
+    list_push(arena, claims, value_string(STR("brings:*")));
+}
+
 static const Module *serve(Arena *arena, const Extension *extension, const ExtensionRows *rows)
 {
     for (uint32_t i = 0; i < rows->count; i++) {
@@ -324,6 +330,7 @@ static const Module *serve(Arena *arena, const Extension *extension, const Exten
         action->apply = row->does[EXTENSION_APPLY] ? extension_apply : NULL;
         action->react = row->does[EXTENSION_REACT] ? extension_react : NULL;
         action->query = row->does[EXTENSION_QUERY] ? extension_query : NULL;
+        action->claims = row->does[EXTENSION_APPLY] ? extension_claims : NULL;
     }
     Module *module = ARENA_NEW(arena, Module);
     *module = rows->module;

@@ -17,7 +17,13 @@ static bool check_members(Call *call, GroupChange *change, Outcome *outcome, Err
     }
     change->members = people_sorted(call->arena, call_param(call, "members"));
     for (uint32_t i = 0; i < change->members->len; i++) {
-        if (!people_check_name(value_str(change->members->items[i]), "a user", err)) {
+        uid_t uid;
+        Str member = value_str(change->members->items[i]);
+        if (!people_check_name(member, "a user", err)) {
+            return call_blame(call, "members");
+        }
+        if (!host_find_user(call->host, member, &uid, NULL, err) &&
+            (err->kind != ERROR_NOT_FOUND || !call_lacks(call, "members", "user", member))) {
             return false;
         }
     }

@@ -3,7 +3,8 @@
 #include "modules/tool.h"
 
 enum {
-    MODULES_MAX = 4 << 20 /* bytes of the list of built-in modules */
+    MODULES_MAX = 4 << 20, /* bytes of the list of built-in modules */
+    LISTS_MAX = 32 << 20   /* of those of all modules */
 };
 
 typedef struct KmodChange {
@@ -57,6 +58,46 @@ static bool is_there(Call *call, Str name, bool *out, Error *err)
     return true;
 }
 
+/* Whether modprobe finds it, by its file or by another name. */
+static bool can_be_loaded(Call *call, Str name, bool *out, Error *err)
+{
+    Str release, text, line;
+    *out = true;
+    if (!host_read(call->host, call->arena, STR("/proc/sys/kernel/osrelease"), 256, &release,
+                   err)) {
+        return false;
+    }
+    static const char *const lists[] = { "modules.dep", "modules.alias" };
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        Error missing;
+        Str path = arena_format(call->arena, "/lib/modules/%" STR_FMT "/%s",
+                                STR_ARG(str_trim(release)), lists[i]);
+        if (!host_read(call->host, call->arena, path, LISTS_MAX, &text, &missing)) {
+            *out = missing.kind != ERROR_NOT_FOUND;
+            return true;
+        }
+        Str wanted = i == 0 ? arena_format(call->arena, "/%" STR_FMT ".ko", STR_ARG(name))
+                            : arena_format(call->arena, "alias %" STR_FMT " ", STR_ARG(name));
+        while (str_split_next(&text, '\n', &line)) {
+            Str key = i == 0 ? str_slice(line, 0, str_find(line, STR(":"), 0)) : line;
+            if (str_find(kernel_name(call->arena, key), wanted, 0) != STR_NOT_FOUND) {
+                return true;
+            }
+        }
+    }
+    *out = false;
+    return true;
+}
+
+static bool check_loadable(Call *call, Str name, Error *err)
+{
+    bool loadable;
+    return can_be_loaded(call, name, &loadable, err) &&
+           (loadable || call_lacks(call, "name", "kmod", name) ||
+            error_set(err, ERROR_NOT_FOUND, "this kernel has no module '%" STR_FMT "'",
+                      STR_ARG(call_str(call, "name"))));
+}
+
 static bool loaded_check(Call *call, Outcome *outcome, Error *err)
 {
     Str given = call_str(call, "name");
@@ -67,6 +108,9 @@ static bool loaded_check(Call *call, Outcome *outcome, Error *err)
     }
     Str name = kernel_name(call->arena, given);
     if (host_is_live(call->host) && !is_there(call, name, &there, err)) {
+        return false;
+    }
+    if (!there && !check_loadable(call, name, err)) {
         return false;
     }
     if (call_bool(call, "persist")) {
@@ -116,6 +160,8 @@ static void loaded_claims(Arena *arena, const Value *params, List *claims)
         list_push(arena, claims,
                   value_string(arena_format(arena, "path:/etc/modules-load.d/%" STR_FMT ".conf",
                                             STR_ARG(name))));
+        list_push(arena, claims, value_string(STR("brings:sysctl")));
+        list_push(arena, claims, value_string(STR("brings:device")));
     }
 }
 

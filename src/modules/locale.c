@@ -147,13 +147,12 @@ static bool check_making(Call *call, LocaleChange *change, Outcome *outcome, Err
         return find_entry(call, change->key, &entry, err) &&
                check_list(call, change, entry, outcome, err);
     }
-    if (!call->planning) {
+    if (!call_lacks_program(call, "locale-gen")) {
         return error_set(err, ERROR_NOT_FOUND,
                          "it is not there, and cannot be made without locale-gen: install the "
                          "package locales (elsewhere than on Debian: glibc-langpack-...)");
     }
     outcome->unknown = true;
-    outcome->comment = STR("locale-gen is not there yet (package locales)");
     return true;
 }
 

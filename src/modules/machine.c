@@ -238,7 +238,7 @@ static bool can_kexec(Call *call, Error *err)
         return error_set(err, ERROR_UNAVAILABLE,
                          "kexec is turned off until the next boot (kernel.kexec_load_disabled)");
     }
-    return tool_is_there(call, "kexec") || call->planning ||
+    return tool_is_there(call, "kexec") || call_lacks_program(call, "kexec") ||
            error_set(err, ERROR_NOT_FOUND, "there is no program 'kexec' (package kexec-tools)");
 }
 
@@ -281,7 +281,7 @@ static bool find_kernel(Call *call, Leave *out, Error *err)
     if (!exists(call, out->kernel, &is_there, err)) {
         return false;
     }
-    return is_there || call->planning ||
+    return is_there || call_lacks(call, "kernel", "path", out->kernel) ||
            error_set(err, ERROR_NOT_FOUND, "there is no kernel '%" STR_FMT "'",
                      STR_ARG(out->kernel));
 }
@@ -304,6 +304,7 @@ static bool kexec_apply(Call *call, Outcome *outcome, Error *err)
 static void machine_claims(Arena *arena, const Value *params, List *claims)
 {
     list_push(arena, claims, value_string(STR("machine:power")));
+    list_push(arena, claims, value_string(STR("brings:*")));
 }
 
 #define LEAVE_PARAMS                                                                   \

@@ -131,6 +131,22 @@ static bool is_as_wanted(Call *call, const Mounted *now)
            is_same_device(call, now->device, call_str(call, "device"));
 }
 
+/* File systems of the network and of the kernel alone have no device that could be looked for. */
+static bool check_device(Call *call, Error *err)
+{
+    FileInfo info;
+    Str device = call_str(call, "device"), path = device_path(call, device);
+    if (!str_starts(path, STR("/"))) {
+        return true;
+    }
+    if (!host_stat(call->host, path, &info, err)) {
+        return call_blame(call, "device");
+    }
+    return info.kind != FILE_ABSENT ||
+           call_lacks(call, "device", str_starts(path, STR("/dev/")) ? "device" : "path", path) ||
+           error_set(err, ERROR_NOT_FOUND, "there is no device '%" STR_FMT "'", STR_ARG(device));
+}
+
 static bool mounted_check(Call *call, Outcome *outcome, Error *err)
 {
     Str place = call_str(call, "name");
@@ -153,6 +169,9 @@ static bool mounted_check(Call *call, Outcome *outcome, Error *err)
         }
         change->mount = !is_as_wanted(call, &change->now);
         change->unmount = change->mount && change->now.found;
+        if (change->mount && !check_device(call, err)) {
+            return false;
+        }
     }
     if (change->mount) {
         outcome->changed = true;
@@ -265,6 +284,10 @@ static bool unmounted_apply(Call *call, Outcome *outcome, Error *err)
 static void fstab_claims(Arena *arena, const Value *params, List *claims)
 {
     list_push(arena, claims, value_string(STR("path:/etc/fstab")));
+    if (value_is_string(params[0])) {
+        claims_add(arena, claims,
+                   "brings:path:", arena_join(arena, value_str(params[0]), STR("/"), STR_EMPTY));
+    }
 }
 
 static const ParamSpec mounted_params[] = {

@@ -37,7 +37,8 @@ static bool check_size(Call *call, SwapChange *change, Outcome *outcome, Error *
         return false;
     }
     if (size == 0) {
-        return info.kind != FILE_ABSENT || call->planning ||
+        return info.kind != FILE_ABSENT ||
+               call_lacks(call, "name", "device", call_str(call, "name")) ||
                error_set(err, ERROR_NOT_FOUND, "%" STR_FMT " is not there; 'size' makes a file",
                          STR_ARG(call_str(call, "name")));
     }

@@ -140,12 +140,15 @@ static bool look_at_kernel(Call *call, SettingChange *change, Outcome *outcome, 
         return true;
     }
     if (!host_read(call->host, call->arena, change->path, VALUE_MAX, &now, err)) {
-        if (err->kind == ERROR_NOT_FOUND && call->planning) {
-            outcome->changed = true;
-            change->set_now = true;
-            return true;
+        if (err->kind != ERROR_NOT_FOUND) {
+            return call_blame(call, "name");
         }
-        return err->kind == ERROR_NOT_FOUND && fail_unknown(call, change->path, err);
+        if (!call_lacks(call, "name", "sysctl", call_str(call, "name"))) {
+            return fail_unknown(call, change->path, err);
+        }
+        outcome->changed = true;
+        change->set_now = true;
+        return true;
     }
     change->set_now = !same_values(now, change->value);
     if (change->set_now) {

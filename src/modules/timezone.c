@@ -27,8 +27,8 @@ static bool check_zone(Call *call, Str zone, Error *err)
     if (!host_stat(call->host, path, &info, err)) {
         return false;
     }
-    /* In a plan the package with all zones may be yet to come. */
-    return info.kind == FILE_REGULAR || info.kind == FILE_LINK || call->planning ||
+    return info.kind == FILE_REGULAR || info.kind == FILE_LINK ||
+           call_lacks(call, "name", "path", path) ||
            error_set(err, ERROR_NOT_FOUND,
                      "there is no time zone '%" STR_FMT "' in /usr/share/zoneinfo (package tzdata)",
                      STR_ARG(zone));

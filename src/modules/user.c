@@ -84,7 +84,7 @@ static bool check_gid(Call *call, UserChange *change, Outcome *outcome, Error *e
         return false;
     }
     bool known = host_find_group(call->host, wanted, &gid, err);
-    if (!known && (!call->planning || err->kind != ERROR_NOT_FOUND)) {
+    if (!known && (err->kind != ERROR_NOT_FOUND || !call_lacks(call, "group", "group", wanted))) {
         return false;
     }
     (void)str_to_i64(change->now.fields[PASSWD_GID], &now);
@@ -132,9 +132,11 @@ static bool check_groups(Call *call, UserChange *change, Outcome *outcome, Error
     for (uint32_t i = 0; i < wanted->len; i++) {
         gid_t gid;
         Str name = value_str(wanted->items[i]);
-        if (!people_check_name(name, "a group", err) ||
-            (!host_find_group(call->host, name, &gid, err) &&
-             (!call->planning || err->kind != ERROR_NOT_FOUND))) {
+        if (!people_check_name(name, "a group", err)) {
+            return call_blame(call, "groups");
+        }
+        if (!host_find_group(call->host, name, &gid, err) &&
+            (err->kind != ERROR_NOT_FOUND || !call_lacks(call, "groups", "group", name))) {
             return false;
         }
     }
@@ -143,6 +145,21 @@ static bool check_groups(Call *call, UserChange *change, Outcome *outcome, Error
     }
     set_groups(call, change, now, wanted, outcome);
     return true;
+}
+
+/* useradd only warns of it, and nobody could log in. */
+static bool check_shell(Call *call, const UserChange *change, Error *err)
+{
+    FileInfo info;
+    Str shell = call_str(call, "shell");
+    if (shell.len == 0 || str_eq(shell, change->now.fields[PASSWD_SHELL])) {
+        return true;
+    }
+    if (!host_stat(call->host, shell, &info, err)) {
+        return call_blame(call, "shell");
+    }
+    return info.kind != FILE_ABSENT || call_lacks(call, "shell", "path", shell) ||
+           error_set(err, ERROR_NOT_FOUND, "there is no shell '%" STR_FMT "'", STR_ARG(shell));
 }
 
 static bool check_password(Call *call, UserChange *change, Outcome *outcome, Error *err)
@@ -194,6 +211,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
         !check_groups(call, change, outcome, err) ||
         !check_text(call, change, "fullname", PASSWD_FULLNAME, "-c", outcome, err) ||
         !check_text(call, change, "home", PASSWD_HOME, "-d", outcome, err) ||
+        !check_shell(call, change, err) ||
         !check_text(call, change, "shell", PASSWD_SHELL, "-s", outcome, err) ||
         !check_password(call, change, outcome, err)) {
         return false;
@@ -301,16 +319,24 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
 enum {
     PRESENT_NAME,
     PRESENT_GROUP,
+    PRESENT_HOME,
 };
 
-/* useradd makes a group of the same name where none is given. */
+/* useradd makes a group of the same name where none is given, and the home. */
 static void present_claims(Arena *arena, const Value *params, List *claims)
 {
     Value name = params[PRESENT_NAME];
-    if (value_is_missing(params[PRESENT_GROUP]) && value_is_string(name)) {
-        list_push(arena, claims,
-                  value_string(arena_join(arena, STR("group:"), value_str(name), STR_EMPTY)));
+    if (!value_is_string(name)) {
+        return;
     }
+    if (value_is_missing(params[PRESENT_GROUP])) {
+        claims_add(arena, claims, "group:", value_str(name));
+    }
+    Str home = value_is_string(params[PRESENT_HOME])
+                   ? value_str(params[PRESENT_HOME])
+                   : arena_join(arena, STR("/home/"), value_str(name), STR_EMPTY);
+    claims_add(arena, claims, "brings:path:", home);
+    claims_add(arena, claims, "brings:path:", arena_join(arena, home, STR("/"), STR_EMPTY));
 }
 
 static const ParamSpec present_params[] = {
@@ -318,13 +344,13 @@ static const ParamSpec present_params[] = {
                        .claims = "user" },
     [PRESENT_GROUP] = { "group", PARAM_STRING, .help = "the user's own group, by name or number",
                         .claims = "needs:group" },
+    [PRESENT_HOME] = { "home", PARAM_PATH, .help = "the user's directory" },
     { "groups", PARAM_STRINGS, .help = "further groups", .claims = "needs:group" },
     { "shell", PARAM_PATH, .help = "what runs when the user logs in", .claims = "needs:path" },
     { "remove_groups", PARAM_BOOL, .fallback = "false",
       .help = "leave all further groups that 'groups' does not name" },
     { "uid", PARAM_INT, .help = "the user's number" },
     { "fullname", PARAM_STRING, .help = "what the user is called by people" },
-    { "home", PARAM_PATH, .help = "the user's directory" },
     { "create_home", PARAM_BOOL, .fallback = "true",
       .help = "make that directory together with the user" },
     { "move_home", PARAM_BOOL, .fallback = "false",

@@ -398,9 +398,10 @@ static void finish(Executor *executor, Running *running)
     report->reason = STR_EMPTY; /* of an earlier try */
     if (task->failed) {
         Str text = str_from_c(task->error.text);
-        add_error_at(executor, work.step,
-                     step_error_place(step_of(executor, work.step)->spec, params, text), "E0601",
-                     "%s", task->error.text);
+        add_error_at(
+            executor, work.step,
+            step_error_place(step_of(executor, work.step)->spec, params, task->call.blamed, text),
+            "E0601", "%s", task->error.text);
         end_failed(executor, work, params);
         return;
     }
@@ -412,7 +413,7 @@ static void finish(Executor *executor, Running *running)
         end_failed(executor, work, params);
         return;
     }
-    report->reason = STR_EMPTY; /* of an earlier wait */
+    report->reason = scrub(executor, task->call.comes); /* and not why it waited earlier */
     if (work.phase == PHASE_REACT) {
         end_well(executor, work, params);
         return;

@@ -201,9 +201,13 @@ Value step_name_place(const StepSpec *spec)
     return value_is_missing(spec->name_place) ? spec->place : spec->name_place;
 }
 
-Value step_error_place(const StepSpec *spec, const Value *params, Str text)
+Value step_error_place(const StepSpec *spec, const Value *params, const char *blamed, Str text)
 {
     Value place = value_missing();
+    int at = blamed == NULL ? -1 : action_param_index(spec->action, str_from_c(blamed));
+    if (at >= 0 && (spec->params_set >> at & 1) != 0) {
+        return spec->params[at]->value;
+    }
     size_t longest = 1; /* a single character is everywhere */
     for (uint32_t i = 0; params != NULL && spec->action->params[i].name != NULL; i++) {
         bool given = (spec->params_set >> i & 1) != 0;

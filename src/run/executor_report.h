@@ -26,8 +26,8 @@ void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
 
 /* Where the name of a step is written, or the step itself. */
 Value step_name_place(const StepSpec *spec);
-/* The parameter that an error is about: the one with the longest value that the text quotes, else what
- * the step is about. */
-Value step_error_place(const StepSpec *spec, const Value *params, Str text);
+/* The parameter that an error is about: `blamed`, when the module has named one (else NULL), or the one
+ * with the longest value that the text quotes, else what the step is about. */
+Value step_error_place(const StepSpec *spec, const Value *params, const char *blamed, Str text);
 /* A condition as it is written, for messages. */
 Str executor_test_text(const Dynamic *test);

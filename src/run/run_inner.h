@@ -6,6 +6,7 @@
 #include "model/step_index.h"
 #include "modules/extension.h"
 #include "run/last_applied.h"
+#include "run/provisions.h"
 #include "run/resume.h"
 #include "run/run.h"
 #include "run/scope.h"
@@ -43,7 +44,8 @@ struct Run {
 
     /* While it goes on. */
     Executor *executor;
-    uint32_t asking; /* the step whose parameters or conditions are evaluated */
+    Provisions *provisions; /* of a plan */
+    uint32_t asking;        /* the step whose parameters or conditions are evaluated */
     LastApplied last;
     RunReport report;
     Resume resume;      /* what runs before a restart of the machine left */

@@ -429,6 +429,7 @@ void run_free(Run *run)
         return;
     }
     executor_free(run->executor);
+    provisions_free(run->provisions);
     secrets_free(run->secrets);
     renders_clear(&run->renders);
     templates_free(run->templates);

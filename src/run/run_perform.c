@@ -64,6 +64,12 @@ static bool is_claimed(void *context, Call *call, Str path)
     return run_is_claimed(books->run, path);
 }
 
+static bool may_come(void *context, Call *call, const char *class, Str name, Str *why)
+{
+    const Books *books = context;
+    return provisions_find(books->run->provisions, call->step, class, name, call->arena, why);
+}
+
 static bool came_back(void *context, Call *call, int64_t *asked_ms)
 {
     const Books *books = context;
@@ -190,6 +196,9 @@ static void world_ended(void *context, Work work, const Value *params)
     const Step *step = graph_step(run->graph, work.step);
     const StepReport *report = &executor_reports(run->executor)[work.step];
     StepResult result = report->status.result;
+    if (run->provisions != NULL) {
+        provisions_settle(run->provisions, work.step, result);
+    }
     if (world->books == NULL) {
         return;
     }
@@ -402,6 +411,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
     CallServices services = { .context = books != NULL ? books : &none,
                               .keep = books != NULL ? keep_before : NULL,
                               .is_claimed = is_claimed,
+                              .may_come = run->provisions != NULL ? may_come : NULL,
                               .waits = note_wait,
                               .progress = note_progress,
                               .scrub = scrub_for_call,
@@ -437,6 +447,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
 static bool plan(Run *run, const RunView *view, int interrupts)
 {
     host_plan_begin(run->host);
+    run->provisions = provisions_new(run->graph);
     DebtBook book;
     Error err;
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };

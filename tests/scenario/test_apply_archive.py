@@ -460,6 +460,6 @@ def test_two_archives_of_the_site_share_a_directory(eden, tmp_path):
         assert [step["result"] for step in json.loads(done.stdout)["steps"]] == [expected] * 2
 
 
-def test_archive_that_an_earlier_step_brings_is_no_failure_of_a_plan(world):
-    assert world("plan")["result"] in ("changed", "unknown")
+def test_archive_that_is_not_there_fails_plan_and_apply(world):
+    assert "No such file" in world("plan")["error"]["message"]
     assert "No such file" in world()["error"]["message"]

@@ -33,11 +33,13 @@ static bool check_words(const Call *call, Error *err)
 }
 
 /* What a plan finds missing, which an earlier step may bring; empty: nothing. */
-static bool find_missing(Call *call, const char *from, Str *out, Error *err)
+static bool find_missing(Call *call, const char *from, Str *out, bool *comes, Error *err)
 {
     FileInfo info;
     *out = STR_EMPTY;
+    *comes = true;
     if (!tool_is_there(call, "ansible-playbook")) {
+        *comes = call_lacks_program(call, "ansible-playbook");
         *out = STR("there is no program 'ansible-playbook' (package ansible-core)");
     } else if (strcmp(from, "playbook") == 0) {
         Str path = call_str(call, "playbook");
@@ -45,6 +47,7 @@ static bool find_missing(Call *call, const char *from, Str *out, Error *err)
             return false;
         }
         if (info.kind == FILE_ABSENT) {
+            *comes = call_lacks(call, "playbook", "path", path);
             *out = arena_format(call->arena, "there is no playbook '%" STR_FMT "'", STR_ARG(path));
         }
     }
@@ -254,6 +257,7 @@ static bool playbook_check(Call *call, Outcome *outcome, Error *err)
 {
     const char *from;
     Str missing;
+    bool comes;
     AnsibleReport report = { 0 };
     if (!get_playbook(call, &from, err) || !check_words(call, err)) {
         return false;
@@ -263,17 +267,15 @@ static bool playbook_check(Call *call, Outcome *outcome, Error *err)
                          "Ansible manages the running machine, not the root '%s'",
                          host_root(call->host));
     }
-    if (!find_missing(call, from, &missing, err)) {
+    if (!find_missing(call, from, &missing, &comes, err)) {
         return false;
     }
-    if (missing.len > 0 && !call->planning) {
+    if (missing.len > 0 && !comes) {
         return error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(missing));
     }
     if (missing.len > 0 || !call_bool(call, "ask")) {
         outcome->changed = outcome->unknown = true;
-        outcome->comment = missing.len > 0
-                               ? arena_format(call->arena, "%" STR_FMT " yet", STR_ARG(missing))
-                               : STR("is not asked before it runs");
+        outcome->comment = missing.len > 0 ? STR_EMPTY : STR("is not asked before it runs");
         return true;
     }
     if (!run_playbook(call, true, outcome, &report, err)) {

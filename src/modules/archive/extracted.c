@@ -224,13 +224,12 @@ static bool created_already(Call *call, bool *out, Error *err)
 /* In a plan, an earlier step may bring the archive. */
 static bool tolerate_missing(Call *call, Outcome *outcome, const Error *err)
 {
-    if (!call->planning || err->kind != ERROR_NOT_FOUND) {
+    if (err->kind != ERROR_NOT_FOUND ||
+        !call_lacks(call, "source", "path", call_str(call, "source"))) {
         return false;
     }
     outcome->changed = true;
     outcome->unknown = true;
-    outcome->comment = arena_format(call->arena, "%" STR_FMT " is not there yet",
-                                    STR_ARG(call_str(call, "source")));
     return true;
 }
 

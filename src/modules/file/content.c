@@ -37,13 +37,11 @@ static Value secret_unless_public(Value value, mode_t mode)
 }
 
 /* What an earlier step will write cannot be read in a plan. */
-static bool tolerate_absence(const Call *call, Outcome *outcome, Error *err)
+static bool tolerate_absence(Call *call, Outcome *outcome, const Error *err)
 {
-    if (!call->planning || err->kind != ERROR_NOT_FOUND) {
-        return false;
-    }
-    outcome->unknown = true;
-    return true;
+    outcome->unknown =
+        err->kind == ERROR_NOT_FOUND && call_lacks(call, "name", "path", call_str(call, "name"));
+    return outcome->unknown;
 }
 
 static bool not_found(Str path, Error *err)

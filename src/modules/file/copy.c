@@ -20,11 +20,9 @@ bool copy_check(Call *call, Outcome *outcome, Error *err)
     if (!host_look(call->host, call->arena, source, FILE_CONTENT_MAX, &info, &content, err)) {
         return false;
     }
-    if (info.kind == FILE_ABSENT && call->planning) {
-        outcome->changed = true; /* an earlier step may bring it */
+    if (info.kind == FILE_ABSENT && call_lacks(call, "source", "path", source)) {
+        outcome->changed = true;
         outcome->unknown = true;
-        outcome->comment =
-            arena_format(call->arena, "%" STR_FMT " is not there yet", STR_ARG(source));
         return true;
     }
     if (info.kind == FILE_ABSENT) {

@@ -262,17 +262,11 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
         tell_itself(call, changes, &info, outcome);
     }
     tell_inside(call, changes, outcome);
-    bool is_new = info.kind == FILE_ABSENT;
-    Str missing = changes->wish.missing;
-    if (call->planning && is_new && missing.len == 0) {
-        missing = target_missing_parent(call, path, call_bool(call, "parents"));
-    }
-    outcome->comment =
-        !outcome->changed
-            ? STR_EMPTY
-            : arena_format(call->arena, "%s%s%" STR_FMT, is_new ? "created" : "updated",
-                           missing.len > 0 ? "; " : "", STR_ARG(missing));
-    return true;
+    outcome->comment = !outcome->changed          ? STR_EMPTY
+                       : info.kind == FILE_ABSENT ? STR("created")
+                                                  : STR("updated");
+    return !call->planning || info.kind != FILE_ABSENT ||
+           target_check_parents(call, path, call_bool(call, "parents"), err);
 }
 
 /* --- Doing it ------------------------------------------------------------------------------- */

@@ -54,13 +54,10 @@ static bool settle_absent_file(Edit *edit, Outcome *outcome, Error *err)
     if (call_bool(call, "create")) {
         return true;
     }
-    if (call->planning) {
-        /* An earlier step may bring it. */
+    if (call_lacks(call, "name", "path", path)) {
         edit->skipped = true;
         outcome->changed = true;
         outcome->unknown = true;
-        outcome->comment =
-            arena_format(call->arena, "%" STR_FMT " is not there yet", STR_ARG(path));
         return true;
     }
     return error_set(err, ERROR_NOT_FOUND,

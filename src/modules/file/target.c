@@ -11,14 +11,15 @@ enum {
 
 /* --- What is wanted ------------------------------------------------------------------------- */
 
-static bool tolerate_missing(const Call *call, Target *target, Error *err)
+/* Whether an earlier step of a plan brings the owner or the group. */
+static bool comes_later(Call *call, Target *target, const char *param, const char *class, Str name,
+                        const Error *err)
 {
-    if (call->planning && err->kind == ERROR_NOT_FOUND) {
-        target->people_missing = true;
-        target->missing = arena_format(call->arena, "%s yet", err->text);
-        return true;
+    if (err->kind != ERROR_NOT_FOUND) {
+        return call_blame(call, param);
     }
-    return false;
+    target->people_missing = call_lacks(call, param, class, name);
+    return target->people_missing;
 }
 
 bool target_wish_people(Call *call, Target *target, Error *err)
@@ -29,11 +30,11 @@ bool target_wish_people(Call *call, Target *target, Error *err)
     target->gid = HOST_KEEP_ID;
     if (target->owner.len > 0 &&
         !host_find_user(call->host, target->owner, &target->uid, NULL, err) &&
-        !tolerate_missing(call, target, err)) {
+        !comes_later(call, target, "owner", "user", target->owner, err)) {
         return false;
     }
     if (target->group.len > 0 && !host_find_group(call->host, target->group, &target->gid, err) &&
-        !tolerate_missing(call, target, err)) {
+        !comes_later(call, target, "group", "group", target->group, err)) {
         return false;
     }
     return true;
@@ -195,10 +196,7 @@ static void tell_one(Call *call, const Target *target, Outcome *outcome)
                        value_int((int64_t)target->content.len));
     }
     tell_attributes(call, target, outcome);
-    const char *between = target->missing.len > 0 ? "; " : "";
-    outcome->comment =
-        arena_format(call->arena, "%s%s%" STR_FMT, kind == FILE_ABSENT ? "created" : "updated",
-                     between, STR_ARG(target->missing));
+    outcome->comment = kind == FILE_ABSENT ? STR("created") : STR("updated");
 }
 
 static void tell_of_many(Call *call, const Target *target, Outcome *outcome)
@@ -210,26 +208,29 @@ static void tell_of_many(Call *call, const Target *target, Outcome *outcome)
         value_string(target->write && kind == FILE_REGULAR ? STR("other content") : STR("file")));
 }
 
-Str target_missing_parent(Call *call, Str path, bool parents)
+bool target_check_parents(Call *call, Str path, bool parents, Error *err)
 {
-    Error err;
+    const char *param = action_param_index(call->action, STR("name")) >= 0 ? "name" : NULL;
     for (size_t slash; (slash = str_find_last(path, STR("/"))) != STR_NOT_FOUND && slash > 0;) {
         FileInfo info;
         path = str_slice(path, 0, slash);
-        if (!host_stat(call->host, path, &info, &err)) {
-            return STR_EMPTY;
+        if (!host_stat(call->host, path, &info, err)) {
+            return false;
         }
-        if (info.kind == FILE_ABSENT && !parents) {
-            return arena_format(call->arena, "%" STR_FMT " is not there yet", STR_ARG(path));
+        if (info.kind == FILE_ABSENT && parents) {
+            continue;
         }
-        if (info.kind == FILE_REGULAR || info.kind == FILE_OTHER) {
-            return arena_format(call->arena, "%" STR_FMT " is not a directory yet", STR_ARG(path));
+        if (info.kind == FILE_ABSENT) {
+            return call_lacks(call, param, "path", path) ||
+                   error_set(err, ERROR_NOT_FOUND, "there is no directory '%" STR_FMT "'",
+                             STR_ARG(path));
         }
-        if (info.kind != FILE_ABSENT) {
-            break;
-        }
+        return info.kind == FILE_DIRECTORY || info.kind == FILE_LINK ||
+               call_lacks(call, param, "path", path) ||
+               error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
+                         STR_ARG(path), file_kind_name(info.kind));
     }
-    return STR_EMPTY;
+    return true;
 }
 
 /* For the checks of later steps: what would stand there. */
@@ -280,8 +281,9 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
     }
     outcome->changed = true;
     target->hidden = target->secret || (!target->open && is_private(target));
-    if (call->planning && before->kind == FILE_ABSENT && target->missing.len == 0) {
-        target->missing = target_missing_parent(call, target->path, target->parents);
+    if (call->planning && before->kind == FILE_ABSENT &&
+        !target_check_parents(call, target->path, target->parents, err)) {
+        return false;
     }
     if (target->write) {
         put_diff(call, target, diff);

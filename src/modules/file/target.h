@@ -46,7 +46,6 @@ typedef struct Target {
     uid_t uid;       /* HOST_KEEP_ID: as it is */
     gid_t gid;
     Str owner, group;    /* as written */
-    Str missing;         /* what an earlier step has to bring, in words; only in a plan */
     bool people_missing; /* of a plan: one of them is not there yet */
     bool parents;
     Str backup;     /* suffix; empty: none */
@@ -68,8 +67,8 @@ MUST_CHECK bool target_wish_attributes(Call *call, Target *target, Error *err);
 MUST_CHECK bool target_wish(Call *call, Str path, Target *target, Error *err);
 void target_set_content(Target *target, Value content);
 
-/* What keeps `path` from being made, as far as a plan can see; empty: nothing. */
-Str target_missing_parent(Call *call, Str path, bool parents);
+/* In a plan: whether the directories above `path` let it be made, now or after an earlier step. */
+MUST_CHECK bool target_check_parents(Call *call, Str path, bool parents, Error *err);
 /* Looks, and says in `target` and `outcome` what is to change; `several`: this is one of many. The
  * diff goes to `diff`. With `target->old_known` the old content was read by the caller. */
 MUST_CHECK bool target_compare(Call *call, Target *target, bool several, Outcome *outcome,

@@ -280,13 +280,9 @@ bool firewall_rules_check(Call *call, Outcome *outcome, Error *err)
     outcome->found = change;
     outcome->state = change->absent ? STR("absent") : STR("present");
     if (!tool_is_there(call, "nft")) {
-        if (!call->planning) {
-            return error_set(err, ERROR_NOT_FOUND, "there is no nft here (package nftables)");
-        }
-        outcome->changed = true;
-        outcome->unknown = true;
-        outcome->comment = STR("nft is not there yet (package nftables)");
-        return true;
+        outcome->changed = outcome->unknown = call_lacks_program(call, "nft");
+        return outcome->unknown ||
+               error_set(err, ERROR_NOT_FOUND, "there is no nft here (package nftables)");
     }
     if (!check_conf(call, change, outcome, err) || !compare(call, change, outcome, err)) {
         return false;

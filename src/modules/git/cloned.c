@@ -69,26 +69,40 @@ static bool read_params(Call *call, Clone *clone, Error *err)
     return !call_has(call, "rev") || git_check_rev(clone->rev, err);
 }
 
-/* What an earlier step of a plan would bring. */
-static bool is_missing_yet(Call *call, Outcome *outcome, const Error *err)
+/* An earlier step of a plan brings it, so that more is not known before. */
+static bool comes_later(Outcome *outcome, bool comes)
 {
-    if (!call->planning) {
-        return false;
-    }
-    outcome->changed = true;
-    outcome->unknown = true;
-    outcome->comment = arena_format(call->arena, "not known yet: %s", err->text);
-    return true;
+    outcome->changed = outcome->unknown = comes;
+    return comes;
 }
 
-static bool check_needs(Call *call, Error *err)
+/* The repository cannot be read. What it takes to reach it may come: its place here, or what ssh
+ * wants to know. */
+static bool remote_comes(Call *call, const Clone *clone)
+{
+    if (clone->git.local && str_starts(clone->address, STR("/"))) {
+        return call_lacks(call, "repo", "path", clone->address);
+    }
+    return call_lacks(call, "repo", "remote", clone->address) ||
+           call_lacks(call, "repo", "path", STR("/etc/ssh/")) ||
+           call_lacks(call, "repo", "path", STR("/root/.ssh/"));
+}
+
+static bool check_needs(Call *call, bool *comes, Error *err)
 {
     Account ignored;
+    Str user = call_str(call, "user");
+    *comes = false;
     if (!tool_is_there(call, "git")) {
-        return error_set(err, ERROR_NOT_FOUND, "the program git is not there (package git)");
+        *comes = call_lacks_program(call, "git");
+        return *comes ||
+               error_set(err, ERROR_NOT_FOUND, "the program git is not there (package git)");
     }
-    return !call_has(call, "user") ||
-           host_find_account(call->host, call->arena, call_str(call, "user"), &ignored, err);
+    if (user.len == 0 || host_find_account(call->host, call->arena, user, &ignored, err)) {
+        return true;
+    }
+    *comes = err->kind == ERROR_NOT_FOUND && call_lacks(call, "user", "user", user);
+    return *comes;
 }
 
 static bool find_wanted(Call *call, Clone *clone, Error *err)
@@ -276,7 +290,7 @@ static bool check_existing(Call *call, Clone *clone, Outcome *outcome, Error *er
         return false;
     }
     if (!find_wanted(call, clone, err)) {
-        return is_missing_yet(call, outcome, err);
+        return comes_later(outcome, remote_comes(call, clone));
     }
     compare(call, clone, outcome);
     return true;
@@ -287,14 +301,10 @@ static bool check_new(Call *call, Clone *clone, Outcome *outcome, Error *err)
     outcome->changed = true;
     outcome->comment = STR("cloned");
     outcome_change(call, outcome, "repo", value_missing(), value_string(clone->address));
-    if (call->planning) {
-        /* The repository is not asked for what nobody has yet. */
-        FileInfo made = { .kind = FILE_DIRECTORY, .mode = DIRECTORY_MODE_NEW };
-        call_plan(call, clone->path, &(PlannedFile){ .info = made });
-        return true;
-    }
+    FileInfo made = { .kind = FILE_DIRECTORY, .mode = DIRECTORY_MODE_NEW };
+    call_plan(call, clone->path, &(PlannedFile){ .info = made });
     if (!find_wanted(call, clone, err)) {
-        return false;
+        return comes_later(outcome, remote_comes(call, clone));
     }
     outcome_change(call, outcome, "commit", value_missing(), value_string(clone->wanted.commit));
     return true;
@@ -308,8 +318,12 @@ bool cloned_check(Call *call, Outcome *outcome, Error *err)
     if (!read_params(call, clone, err) || !look_at_place(call, clone, err)) {
         return false;
     }
-    if (!check_needs(call, err)) {
-        return err->kind == ERROR_NOT_FOUND && is_missing_yet(call, outcome, err);
+    bool comes;
+    if (!check_needs(call, &comes, err)) {
+        return false;
+    }
+    if (comes) {
+        return comes_later(outcome, true);
     }
     return clone->exists ? check_existing(call, clone, outcome, err)
                          : check_new(call, clone, outcome, err);

@@ -133,7 +133,7 @@ bool download_check(Call *call, Outcome *outcome, Error *err)
         return true;
     }
     tell_fetch(call, download, outcome);
-    if (call->planning || tool_is_there(call, "curl")) {
+    if (tool_is_there(call, "curl") || call_lacks_program(call, "curl")) {
         return true;
     }
     return error_set(err, ERROR_NOT_FOUND, "the program curl is not there (package curl)");

@@ -21,6 +21,7 @@ bool held_apply(Call *call, Outcome *outcome, Error *err);
 void held_claims(Arena *arena, const Value *params, List *claims);
 
 extern const ParamSpec uptodate_params[];
+void uptodate_claims(Arena *arena, const Value *params, List *claims);
 bool uptodate_check(Call *call, Outcome *outcome, Error *err);
 bool uptodate_apply(Call *call, Outcome *outcome, Error *err);
 bool uptodate_query(Call *call, Outcome *outcome, Error *err);

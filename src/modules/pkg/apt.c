@@ -291,18 +291,23 @@ static bool run(Call *call, ToolArgs *args, bool replaces, int64_t timeout_ms,
     return package_program_run(call, args, environment(call, replaces), timeout_ms, result, err);
 }
 
+static void add_options(Call *call, ToolArgs *args, const PackageChange *change)
+{
+    if (change->set_recommends) {
+        tool_arg(call, args,
+                 change->recommends ? STR("--install-recommends") : STR("--no-install-recommends"));
+    }
+    if (change->allow_downgrade) {
+        tool_arg(call, args, STR("--allow-downgrades"));
+    }
+}
+
 static bool apt_change(Call *call, const PackageChange *change, ProcessResult *result, Error *err)
 {
     ToolArgs args = { 0 };
     begin(call, &args, change->lock_ms);
     add_conffiles(call, &args, "-oDpkg::Options::=", change->replace_conffiles);
-    if (change->set_recommends) {
-        tool_arg(call, &args,
-                 change->recommends ? STR("--install-recommends") : STR("--no-install-recommends"));
-    }
-    if (change->allow_downgrade) {
-        tool_arg(call, &args, STR("--allow-downgrades"));
-    }
+    add_options(call, &args, change);
     /* What is not needed any more would count as in the way. */
     if (change->operation == PACKAGES_INSTALL && !change->allow_removals) {
         tool_arg(call, &args, STR("--no-remove"));
@@ -313,15 +318,15 @@ static bool apt_change(Call *call, const PackageChange *change, ProcessResult *r
 }
 
 /* "E: ..." lines, or what else it said last. */
-static bool failure(Call *call, const char *what, const ProcessResult *result, int64_t timeout_ms,
-                    Error *err)
+static bool failure(Call *call, const char *what, Str about, const ProcessResult *result,
+                    int64_t timeout_ms, Error *err)
 {
     if (result->ending != PROCESS_EXITED) {
         process_failure(call->arena, result, timeout_ms, err);
         return error_wrap(err, "%s", what);
     }
     Str words;
-    apt_blame(call->arena, result->out, STR("\n"), &words);
+    apt_blame(call->arena, result->out, about, &words);
     return error_set(err, ERROR_OS, "%s exited with %d: %" STR_FMT, what, result->exit_code,
                      STR_ARG(words));
 }
@@ -334,12 +339,14 @@ static bool apt_simulate(Call *call, const PackageChange *change, Map *changes, 
     add_quiet_cache(call, &args);
     tool_arg(call, &args, STR("-oDir::Log::Planner=/dev/null"));
     tool_arg(call, &args, STR("--simulate"));
+    add_options(call, &args, change);
     add_items(call, &args, change);
     if (!run(call, &args, false, 0, &result, err)) {
         return false;
     }
     if (!package_program_is_done(&result)) {
-        return failure(call, "apt-get", &result, 0, err);
+        return failure(call, "apt-get", change->count > 0 ? change->items[0].name : STR("\n"),
+                       &result, 0, err);
     }
     apt_simulation_read(call->arena, result.out, changes);
     return true;
@@ -377,8 +384,8 @@ static bool apt_repair(Call *call, const PackageChange *like, Error *err)
         return true;
     }
     return !package_program_is_done(&configured)
-               ? failure(call, "dpkg --configure", &configured, like->timeout_ms, err)
-               : failure(call, "apt-get --fix-broken", &fixed, like->timeout_ms, err);
+               ? failure(call, "dpkg --configure", STR("\n"), &configured, like->timeout_ms, err)
+               : failure(call, "apt-get --fix-broken", STR("\n"), &fixed, like->timeout_ms, err);
 }
 
 /* --- Locks, and the index ------------------------------------------------------------------- */

@@ -20,8 +20,13 @@ typedef struct Look {
     PackageStep *step;
     Outcome *outcome;
     PackageDatabase *database;
-    PackageOffer *offers; /* one for each wish; NULL: not asked for */
+    PackageOffer *offers;     /* one for each wish; NULL: not asked for */
+    uint32_t unmet, resolved; /* how many wishes are not met, and of those can be installed */
 } Look;
+
+enum {
+    TRUSTED_INDEX_MS = 7 * 24 * 3600 * 1000 /* what an index of a week does not know is not there */
+};
 
 static void note(Look *look, Str name, Value old_value, Value new_value)
 {
@@ -51,21 +56,47 @@ static bool find_offers(Look *look, bool unmet, Error *err)
                       step->count, err);
 }
 
-/* In a plan a package that nobody offers may come with a source that is still to be added. */
+static const char *names_param(Call *call)
+{
+    return call_has(call, "pkgs") ? "pkgs" : "name";
+}
+
+/* In a plan a package that nobody offers may come with a source that is still to be added, or with a
+ * newer index, which the step itself reads before it gives up. */
+static bool may_be_offered_later(Look *look, Str name, const Error *err)
+{
+    Call *call = look->call;
+    const PackageStep *step = look->step;
+    if (!call->planning || err->kind != ERROR_NOT_FOUND) {
+        return call_blame(call, names_param(call));
+    }
+    if (call_lacks(call, names_param(call), "package", name)) {
+        return true;
+    }
+    bool reads =
+        step->refresh == REFRESH_ALWAYS || (step->refresh == REFRESH_WHEN_NEEDED &&
+                                            index_age_ms(call, step->backend) > TRUSTED_INDEX_MS);
+    if (reads) {
+        look->outcome->unknown = true;
+        look->outcome->comment = arena_format(
+            call->arena, "%s, as the index is now; this step reads it again first", err->text);
+    }
+    return reads;
+}
+
 static bool note_install(Look *look, uint32_t at, Error *err)
 {
     const PackageStep *step = look->step;
     PackageWish *wish = &step->wishes[at];
     const Package *package = database_find(look->database, wish->name);
     Value wanted = value_string(wish->version.text.len > 0 ? wish->version.text : STR("newest"));
+    look->unmet++;
     if (look->offers != NULL) {
         if (package_wish_resolve(look->call, step, wish, look->database, &look->offers[at], err)) {
             wanted = value_string(wish->target.len > 0 ? wish->target : look->offers[at].candidate);
-        } else if (!look->call->planning || err->kind != ERROR_NOT_FOUND) {
+            look->resolved++;
+        } else if (!may_be_offered_later(look, wish->name, err)) {
             return false;
-        } else {
-            look->outcome->comment =
-                arena_format(look->call->arena, "as the index is now, %s", err->text);
         }
     }
     note(look, wish->name, package_now(look->call->arena, package), wanted);
@@ -127,6 +158,40 @@ static void note_dependents(Look *look)
     }
 }
 
+/* A plan asks the package manager whether all of it can be installed as it is now, and without others
+ * going. Where it cannot tell beforehand, the run will. */
+static bool check_installable(Look *look, Error *err)
+{
+    Call *call = look->call;
+    const PackageStep *step = look->step;
+    if (!call->planning || step->removes || step->backend->simulate == NULL || look->unmet == 0 ||
+        look->unmet != look->resolved || look->database->interrupted) {
+        return true;
+    }
+    PackageItem *items = ARENA_ARRAY(call->arena, PackageItem, step->count);
+    PackageChange change = package_step_change(step);
+    Map *changes = map_new(call->arena, 4);
+    change.items = items;
+    for (uint32_t i = 0; i < step->count; i++) {
+        items[change.count++] =
+            (PackageItem){ .name = step->wishes[i].name, .version = step->wishes[i].target };
+    }
+    if (!step->backend->simulate(call, &change, changes, err)) {
+        return call_lacks(call, names_param(call), "package", step->wishes[0].name);
+    }
+    for (uint32_t i = 0; i < changes->len && !step->allow_removals; i++) {
+        Str name = value_str(changes->entries[i].key);
+        if (value_get(changes->entries[i].value, STR("new")) == NULL &&
+            !call_lacks(call, names_param(call), "removal", name)) {
+            return error_set(err, ERROR_CONFLICT,
+                             "'%" STR_FMT "' would be removed for it; 'allow_removals: true' lets "
+                             "that happen",
+                             STR_ARG(name));
+        }
+    }
+    return true;
+}
+
 static bool has_unmet(const Look *look)
 {
     for (uint32_t i = 0; i < look->step->count; i++) {
@@ -165,10 +230,8 @@ static bool check_program(Look *look, Error *err)
         tool_is_there(look->call, backend->program)) {
         return true;
     }
-    if (look->call->planning && host_is_live(look->call->host)) {
+    if (host_is_live(look->call->host) && call_lacks_program(look->call, backend->program)) {
         look->outcome->unknown = true;
-        look->outcome->comment =
-            arena_format(look->call->arena, "takes '%s', which is not there yet", backend->program);
         return true;
     }
     return error_set(err, ERROR_UNAVAILABLE, "this takes '%s', which is not %s%s%s",
@@ -191,6 +254,9 @@ static bool look_at_all(Look *look, Error *err)
         if (!look_at_wish(look, i, err)) {
             return false;
         }
+    }
+    if (!check_installable(look, err)) {
+        return false;
     }
     note_dependents(look);
     package_check_interruption(look->call, look->step->backend, look->database, look->outcome);

@@ -19,7 +19,8 @@ static bool compare(Call *call, const PackageStep *step, const PackageDatabase *
         Str name = step->wishes[i].name;
         const Package *package = database_find(database, name);
         bool is_there = package != NULL && package->condition >= PACKAGE_HALF;
-        if (!is_there && hold && !call->planning) {
+        if (!is_there && hold &&
+            !call_lacks(call, call_has(call, "pkgs") ? "pkgs" : "name", "pkg", name)) {
             return error_set(err, ERROR_NOT_FOUND,
                              "'%" STR_FMT "' is not installed, there is no version to hold",
                              STR_ARG(name));

@@ -43,6 +43,10 @@ bool installed_check(Call *call, Outcome *outcome, Error *err)
 void installed_claims(Arena *arena, const Value *params, List *claims)
 {
     package_claims(arena, "pkg:", installed_params, params, claims);
+    package_brings(arena, claims);
+    if (value_is_true(params_get(installed_params, params, "refresh"))) {
+        claims_add(arena, claims, "brings:package", STR_EMPTY);
+    }
 }
 
 bool latest_check(Call *call, Outcome *outcome, Error *err)
@@ -55,4 +59,6 @@ bool latest_check(Call *call, Outcome *outcome, Error *err)
 void latest_claims(Arena *arena, const Value *params, List *claims)
 {
     package_claims(arena, "pkg:", latest_params, params, claims);
+    package_brings(arena, claims);
+    claims_add(arena, claims, "brings:package", STR_EMPTY); /* with a new index */
 }

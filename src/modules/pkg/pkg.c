@@ -58,8 +58,8 @@ static const Action actions[] = {
                  "  pkg.held:\n"
                  "    - name: linux-image-amd64\n" },
     { "uptodate", "Ensure that all packages are in their newest version.", uptodate_params,
-      uptodate_check, uptodate_apply, .query = uptodate_query, .stage = STAGE_PACKAGES,
-      .cost_ms = 20000,
+      uptodate_check, uptodate_apply, .query = uptodate_query, .claims = uptodate_claims,
+      .stage = STAGE_PACKAGES, .cost_ms = 20000,
       .text = "As a macro it is true when there is nothing newer, by the index that is there:\n"
               "macros['pkg.uptodate']().\n",
       .example = "- name: bring everything up to date\n"

@@ -112,6 +112,15 @@ static void push_claim(Arena *arena, const char *prefix, List *claims, Value nam
     }
 }
 
+void package_brings(Arena *arena, List *claims)
+{
+    static const char *const classes[] = { "path", "program",     "user", "group",
+                                           "unit", "alternative", "kmod", "remote" };
+    for (size_t i = 0; i < COUNT_OF(classes); i++) {
+        claims_add(arena, claims, "brings:", str_from_c(classes[i]));
+    }
+}
+
 void package_claims(Arena *arena, const char *prefix, const ParamSpec *specs, const Value *params,
                     List *claims)
 {

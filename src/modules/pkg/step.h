@@ -66,6 +66,8 @@ bool package_check_interruption(Call *call, const PackageBackend *backend,
 /* That it was: `wrong` is what had been interrupted. */
 void package_note_repair(Call *call, Outcome *outcome, const PackageBackend *backend, Str wrong);
 /* A claim for each package that the parameters name; `prefix` is "pkg:", or "drops:pkg:". */
+/* What packages may bring beside themselves. */
+void package_brings(Arena *arena, List *claims);
 void package_claims(Arena *arena, const char *prefix, const ParamSpec *specs, const Value *params,
                     List *claims);
 

@@ -34,6 +34,12 @@ static bool find_upgrades(Call *call, const PackageStep *step, Map **out, Error 
            error_wrap(err, "cannot tell what could be newer");
 }
 
+void uptodate_claims(Arena *arena, const Value *params, List *claims)
+{
+    package_brings(arena, claims);
+    claims_add(arena, claims, "brings:package", STR_EMPTY); /* with a new index */
+}
+
 bool uptodate_check(Call *call, Outcome *outcome, Error *err)
 {
     PackageStep *step = ARENA_NEW(call->arena, PackageStep);

@@ -24,11 +24,13 @@ static bool get_code(const Call *call, const char **name, Error *err)
 }
 
 /* What a plan finds missing, which an earlier step may bring; empty: nothing. */
-static bool find_missing(Call *call, const char *code, Str *out, Error *err)
+static bool find_missing(Call *call, const char *code, Str *out, bool *comes, Error *err)
 {
     FileInfo info;
     *out = STR_EMPTY;
+    *comes = true;
     if (!tool_is_there(call, "puppet")) {
+        *comes = call_lacks_program(call, "puppet");
         *out = STR("there is no program 'puppet' (package puppet-agent)");
     } else if (strcmp(code, "manifest") == 0) {
         Str path = call_str(call, "manifest");
@@ -36,6 +38,7 @@ static bool find_missing(Call *call, const char *code, Str *out, Error *err)
             return false;
         }
         if (info.kind == FILE_ABSENT) {
+            *comes = call_lacks(call, "manifest", "path", path);
             *out = arena_format(call->arena, "there is no manifest '%" STR_FMT "'", STR_ARG(path));
         }
     }
@@ -152,6 +155,7 @@ static bool apply_check(Call *call, Outcome *outcome, Error *err)
     const char *code;
     const char *const *env;
     Str missing;
+    bool comes;
     PuppetReport report;
     if (!get_code(call, &code, err) || !environment(call, &env, err)) {
         return false;
@@ -161,17 +165,15 @@ static bool apply_check(Call *call, Outcome *outcome, Error *err)
                          "Puppet manages the running machine, not the root '%s'",
                          host_root(call->host));
     }
-    if (!find_missing(call, code, &missing, err)) {
+    if (!find_missing(call, code, &missing, &comes, err)) {
         return false;
     }
-    if (missing.len > 0 && !call->planning) {
+    if (missing.len > 0 && !comes) {
         return error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(missing));
     }
     if (missing.len > 0 || !call_bool(call, "ask")) {
         outcome->changed = outcome->unknown = true;
-        outcome->comment = missing.len > 0
-                               ? arena_format(call->arena, "%" STR_FMT " yet", STR_ARG(missing))
-                               : STR("is not asked before it runs");
+        outcome->comment = missing.len > 0 ? STR_EMPTY : STR("is not asked before it runs");
         return true;
     }
     if (!run_puppet(call, true, outcome, &report, err)) {

@@ -66,6 +66,22 @@ static bool explain(Manager *manager, const Ensure *ensure, Outcome *outcome, Er
     return false;
 }
 
+/* A unit that is not there may come with an earlier step: its own file, or that of its template. */
+static bool decide(Call *call, Ensure *ensure, Error *err)
+{
+    const Wanted *wanted = &ensure->wanted;
+    if (ensure_decide(wanted, &ensure->found, false, &ensure->todo, err)) {
+        return true;
+    }
+    if (err->kind != ERROR_NOT_FOUND) {
+        return call_blame(call, "name");
+    }
+    Str template = unit_name_template(call->arena, wanted->name);
+    return (call_lacks(call, "name", "unit", wanted->name) ||
+            (template.len > 0 && call_lacks(call, "name", "unit", template))) &&
+           ensure_decide(wanted, &ensure->found, true, &ensure->todo, err);
+}
+
 static bool check_live(Call *call, Ensure *ensure, Outcome *outcome, Error *err)
 {
     AUTO_CLEAR(Manager) manager;
@@ -77,8 +93,7 @@ static bool check_live(Call *call, Ensure *ensure, Outcome *outcome, Error *err)
         !unit_watch_young(&manager, &ensure->found.unit, ensure->wanted.patience.settle_ms, err)) {
         return false;
     }
-    return ensure_decide(&ensure->wanted, &ensure->found, call->planning, &ensure->todo, err) ||
-           explain(&manager, ensure, outcome, err);
+    return decide(call, ensure, err) || explain(&manager, ensure, outcome, err);
 }
 
 static bool check_root(Call *call, Ensure *ensure, Error *err)
@@ -90,7 +105,7 @@ static bool check_root(Call *call, Ensure *ensure, Error *err)
                          host_root(call->host));
     }
     return ensure_root_look(call, &ensure->wanted, &ensure->found, err) &&
-           ensure_decide(&ensure->wanted, &ensure->found, call->planning, &ensure->todo, err);
+           decide(call, ensure, err);
 }
 
 bool ensure_check(Call *call, Outcome *outcome, Error *err)
@@ -304,4 +319,8 @@ void ensure_claims(Arena *arena, const Value *params, List *claims)
         claims_add(arena, claims, "needs:unit-dropin:", template);
     }
     claims_add(arena, claims, "needs:pkg:", unit_name_base(name));
+    /* What a service does when it starts: */
+    claims_add(arena, claims, "brings:remote", STR_EMPTY);
+    claims_add(arena, claims, "brings:path:/run/", STR_EMPTY);
+    claims_add(arena, claims, "brings:path:/var/", STR_EMPTY);
 }

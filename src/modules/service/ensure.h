@@ -31,7 +31,6 @@ typedef struct Todo {
     bool reloads;         /* the links are as they shall be, but systemd has not read them */
     bool acts;
     UnitJob job;
-    bool missing; /* there is no such unit yet; only in a plan */
 } Todo;
 
 /* The parameters; ERROR_INVALID for wishes that contradict one another. */

@@ -167,7 +167,6 @@ static bool decide_missing(const Wanted *wanted, bool planning, Todo *out, Error
         return error_set(err, ERROR_NOT_FOUND, "there is no unit '%" STR_FMT "'",
                          STR_ARG(wanted->name));
     }
-    out->missing = wants;
     out->changes_file[UNIT_MASK] = wanted->has_masked && wanted->masked;
     out->changes_file[UNIT_ENABLE] = wanted->has_enabled && wanted->enabled;
     out->acts = wanted->state != WANT_ANY && wanted->state != WANT_STOPPED;
@@ -250,9 +249,7 @@ void ensure_describe(Call *call, const Wanted *wanted, const Found *found, const
         put_word(&comment, done[todo->job]);
         outcome->state = todo->job == UNIT_STOP ? STR("stopped") : STR("running");
     }
-    if (todo->missing) {
-        buf_put_c(&comment, "; there is no such unit yet");
-    } else if (comment.len == 0 && gone) {
+    if (comment.len == 0 && gone) {
         buf_put_c(&comment, "there is no such unit");
     } else if (comment.len == 0 && looked) {
         buf_put_format(&comment, "%" STR_FMT "%s%" STR_FMT, STR_ARG(outcome->state),

@@ -42,10 +42,8 @@ bool ensure_root_look(Call *call, const Wanted *wanted, Found *out, Error *err)
     ProcessResult result;
     *out = (Found){ .unit.name = wanted->name };
     if (!tool_is_there(call, "systemctl")) {
-        if (call->planning) {
-            return true; /* it may come with an earlier step */
-        }
-        return error_set(err, ERROR_UNAVAILABLE, "the root '%s' has no systemctl",
+        return call_lacks_program(call, "systemctl") ||
+               error_set(err, ERROR_UNAVAILABLE, "the root '%s' has no systemctl",
                          host_root(call->host));
     }
     if (!ask_state(call, wanted->name, &result, err)) {

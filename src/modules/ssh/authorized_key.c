@@ -122,12 +122,11 @@ bool authorized_key_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (file.missing && !change.absent) {
-        if (!call->planning) {
-            return error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file.why));
+        if (!home_file_comes(&file, err)) {
+            return false;
         }
         change.edited = true;
         tell(call, &change, &file, false, outcome);
-        outcome->comment = arena_format(call->arena, "%" STR_FMT " yet", STR_ARG(file.why));
         return true;
     }
     (void)edit(call, &change, file.content);

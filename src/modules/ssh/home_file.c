@@ -29,6 +29,7 @@ static bool look_at_home(HomeFile *file, Str home, Error *err)
     }
     if (info.kind == FILE_ABSENT) {
         file->missing = true;
+        file->home = home;
         file->why = arena_format(call->arena, "the home %" STR_FMT " is not there", STR_ARG(home));
         return true;
     }
@@ -132,6 +133,14 @@ bool home_file_open(Call *call, Str user, Str name, HomeFile *out, Error *err)
         return false;
     }
     return true;
+}
+
+bool home_file_comes(HomeFile *file, Error *err)
+{
+    Call *call = file->call;
+    bool comes = file->home.len > 0 ? call_lacks(call, "user", "path", file->home)
+                                    : call_lacks(call, "user", "user", call_str(call, "user"));
+    return comes || error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file->why));
 }
 
 bool home_file_open_system(Call *call, Str path, HomeFile *out, Error *err)

@@ -17,6 +17,7 @@ typedef struct HomeFile {
     bool in_home;
     bool missing; /* there is no home to look into; `why` says what is not there */
     Str why;
+    Str home; /* that is not there; empty: the user is not */
     uid_t uid;
     gid_t gid;
     FileInfo folder, file;
@@ -25,6 +26,8 @@ typedef struct HomeFile {
 
 /* Looks at ~USER/.ssh/NAME. A user or home that is not there is `missing`. */
 MUST_CHECK bool home_file_open(Call *call, Str user, Str name, HomeFile *out, Error *err);
+/* Of one that is missing: whether an earlier step of a plan brings user or home. */
+bool home_file_comes(HomeFile *file, Error *err);
 /* The same for a file of the system. */
 MUST_CHECK bool home_file_open_system(Call *call, Str path, HomeFile *out, Error *err);
 void home_file_close(HomeFile *file);

@@ -184,14 +184,11 @@ bool known_host_check(Call *call, Outcome *outcome, Error *err)
     if (!read_change(call, &change, err) || !open_file(call, &file, err)) {
         return false;
     }
-    if (file.missing && !change.absent && !call->planning) {
-        return error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file.why));
+    if (file.missing && !change.absent && !home_file_comes(&file, err)) {
+        return false;
     }
     (void)edit(call, &change, file.content);
     tell(call, &change, outcome);
-    if (file.missing && change.edited) {
-        outcome->comment = arena_format(call->arena, "%" STR_FMT " yet", STR_ARG(file.why));
-    }
     return true;
 }
 
@@ -237,6 +234,7 @@ const ParamSpec known_host_params[] = {
 void known_host_claims(Arena *arena, const Value *params, List *claims)
 {
     Value user = params[KNOWN_USER];
+    list_push(arena, claims, value_string(STR("brings:remote")));
     if (!value_is_string(user)) {
         list_push(arena, claims, value_string(STR("path:/etc/ssh/ssh_known_hosts")));
         return;

@@ -1,0 +1,209 @@
+#include "run/provisions.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+/* What one thing is called, and what else than a claim of its own kind may bring it. */
+typedef struct ClassRow {
+    const char *name;
+    const char *noun;         /* before its name; "": the name alone */
+    bool named_by_path;       /* a file of that name brings it, wherever it lies */
+    const char *const *paths; /* a file at or below one of these may bring it; NULL: none */
+} ClassRow;
+
+static const char *const source_paths[] = { "/etc/apt/",  "/etc/yum.repos.d/", "/etc/dnf/",
+                                            "/etc/zypp/", "/etc/pacman",       NULL };
+
+static const ClassRow class_rows[] = {
+    { "path", "", false, NULL },
+    { "device", "device ", false, NULL },
+    { "program", "program ", true, NULL },
+    { "unit", "unit ", true, NULL },
+    { "package", "package ", false, source_paths },
+    { "removal", "removal of package ", false, NULL },
+    { "sysctl", "kernel setting ", false, NULL },
+    { "kmod", "kernel module ", false, NULL },
+    { "remote", "repository ", false, NULL },
+    { NULL, NULL, false, NULL },
+};
+
+typedef enum Brings {
+    BRINGS_NOT,
+    BRINGS_PERHAPS,
+    BRINGS,
+} Brings;
+
+struct Provisions {
+    pthread_mutex_t lock;
+    const Graph *graph;
+    bool *nothing; /* by step: it is settled and brings nothing */
+};
+
+Provisions *provisions_new(const Graph *graph)
+{
+    Provisions *provisions = memory_new(sizeof *provisions);
+    pthread_mutex_init(&provisions->lock, NULL);
+    provisions->graph = graph;
+    provisions->nothing = memory_new(graph->steps.count + 1);
+    return provisions;
+}
+
+void provisions_free(Provisions *provisions)
+{
+    if (provisions != NULL) {
+        pthread_mutex_destroy(&provisions->lock);
+        free(provisions->nothing);
+        free(provisions);
+    }
+}
+
+void provisions_settle(Provisions *provisions, uint32_t step, StepResult result)
+{
+    pthread_mutex_lock(&provisions->lock);
+    provisions->nothing[step] = result != RESULT_CHANGED && result != RESULT_UNKNOWN &&
+                                result != RESULT_WAITING && result != RESULT_PENDING;
+    pthread_mutex_unlock(&provisions->lock);
+}
+
+static const ClassRow *find_class(const char *class)
+{
+    const ClassRow *row = class_rows;
+    while (row->name != NULL && strcmp(row->name, class) != 0) {
+        row++;
+    }
+    return row;
+}
+
+static Str without_slash(Str path)
+{
+    return path.len > 1 && str_ends(path, STR("/")) ? str_slice(path, 0, path.len - 1) : path;
+}
+
+static bool is_below(Str path, Str above)
+{
+    above = without_slash(above);
+    return str_starts(path, above) && path.len > above.len &&
+           (path.data[above.len] == '/' || str_eq(above, STR("/")));
+}
+
+/* Of a step that manages the file or directory `path`. */
+static Brings path_brings(Str path, const ClassRow *row, const char *class, Str name)
+{
+    path = without_slash(path);
+    if (strcmp(class, "path") == 0 || strcmp(class, "device") == 0) {
+        bool any_below = str_ends(name, STR("/"));
+        return str_eq(path, without_slash(name)) || is_below(path, name)
+                   ? (any_below && !str_eq(path, without_slash(name)) ? BRINGS_PERHAPS : BRINGS)
+                   : BRINGS_NOT;
+    }
+    size_t slash = str_find_last(path, STR("/"));
+    if (row->named_by_path && slash != STR_NOT_FOUND &&
+        str_eq(str_from_offset(path, slash + 1), name)) {
+        return BRINGS;
+    }
+    for (const char *const *at = row->paths; at != NULL && *at != NULL; at++) {
+        if (str_starts(path, str_from_c(*at))) {
+            return BRINGS_PERHAPS;
+        }
+    }
+    return BRINGS_NOT;
+}
+
+/* "brings:*", "brings:user", "brings:path:/mnt/". */
+static Brings said_brings(Str said, const char *class, Str name)
+{
+    size_t colon = str_find(said, STR(":"), 0);
+    if (str_eq(said, STR("*")) || str_eq_c(said, class)) {
+        return BRINGS_PERHAPS;
+    }
+    if (colon == STR_NOT_FOUND || !str_eq_c(str_slice(said, 0, colon), class)) {
+        return BRINGS_NOT;
+    }
+    Str what = str_from_offset(said, colon + 1);
+    if (str_eq(what, name)) {
+        return BRINGS;
+    }
+    return str_ends(what, STR("/")) && is_below(name, what) ? BRINGS_PERHAPS : BRINGS_NOT;
+}
+
+static Brings claim_brings(Str claim, const char *class, Str name)
+{
+    const ClassRow *row = find_class(class);
+    size_t colon = str_find(claim, STR(":"), 0);
+    Str kind = str_slice(claim, 0, colon);
+    Str rest = colon == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(claim, colon + 1);
+    if (str_eq(kind, STR("brings"))) {
+        return said_brings(rest, class, name);
+    }
+    if (str_eq(kind, STR("fills"))) {
+        return strcmp(class, "path") == 0 && is_below(name, rest) ? BRINGS_PERHAPS : BRINGS_NOT;
+    }
+    if (str_eq(kind, STR("drops"))) {
+        return strcmp(class, "removal") == 0 && str_starts(rest, STR("pkg:")) &&
+                       str_eq(str_from_offset(rest, 4), name)
+                   ? BRINGS
+                   : BRINGS_NOT;
+    }
+    if (str_eq(kind, STR("path"))) {
+        return path_brings(rest, row, class, name);
+    }
+    return str_eq_c(kind, class) && str_eq(rest, name) ? BRINGS : BRINGS_NOT;
+}
+
+/* What it manages may be known only when it runs. */
+static bool is_nameless(const Step *step)
+{
+    const StepSpec *spec = step->spec;
+    const char *ids = action_id_params(spec->module, spec->action);
+    for (uint32_t i = 0; spec->action->params[i].name != NULL; i++) {
+        if ((spec->params_set >> i & 1) != 0 && value_is_missing(step->values[i]) &&
+            id_params_hold(ids, str_from_c(spec->action->params[i].name))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Brings step_brings(const Step *step, const char *class, Str name)
+{
+    Brings best = is_nameless(step) ? BRINGS_PERHAPS : BRINGS_NOT;
+    for (uint32_t i = 0; step->claims != NULL && i < step->claims->len; i++) {
+        Brings brings = claim_brings(value_str(step->claims->items[i]), class, name);
+        best = brings > best ? brings : best;
+    }
+    return best;
+}
+
+bool provisions_find(Provisions *provisions, uint32_t step, const char *class, Str name,
+                     Arena *arena, Str *why)
+{
+    const Graph *graph = provisions->graph;
+    const ClassRow *row = find_class(class);
+    const Step *found = NULL;
+    Brings best = BRINGS_NOT;
+    pthread_mutex_lock(&provisions->lock);
+    for (uint32_t i = 0; i < graph->steps.count; i++) {
+        if (provisions->nothing[i] || graph->position[i] >= graph->position[step]) {
+            continue;
+        }
+        Brings brings = step_brings(graph_step(graph, i), class, name);
+        if (brings > best || (brings != BRINGS_NOT && brings == best &&
+                              graph->position[i] > graph->position[found->index])) {
+            found = graph_step(graph, i);
+            best = brings;
+        }
+    }
+    pthread_mutex_unlock(&provisions->lock);
+    if (found == NULL) {
+        return false;
+    }
+    Buf noun = buf_make_in(arena, BUF_UNLIMITED);
+    buf_put_c(&noun, row->name == NULL ? class : row->noun);
+    buf_put_c(&noun, row->name == NULL ? " " : "");
+    *why = arena_format(arena, "%" STR_FMT "'%" STR_FMT "' %s provided by step '%" STR_FMT "'",
+                        STR_ARG(buf_str(&noun)), STR_ARG(without_slash(name)),
+                        best == BRINGS ? "is" : "may be", STR_ARG(found->id));
+    return true;
+}
