@@ -1,6 +1,7 @@
 #include "model/graph.h"
 
 #include "base/enum_names.h"
+#include "model/contradiction.h"
 #include "model/graph_builder.h"
 
 static const char *const origin_names[] = {
@@ -185,7 +186,7 @@ static bool build(GraphBuilder *builder)
     graph->next_start = net.start;
     graph->order = graph_order_net(builder->arena, graph, &net);
     graph->position = positions(builder->arena, graph->order, graph->vertex_count);
-    return builder->problems->errors == errors;
+    return contradictions_check(graph, builder->problems) && builder->problems->errors == errors;
 }
 
 bool graph_build(Arena *arena, const Steps *steps, const Sources *sources, Graph **out,

@@ -44,6 +44,10 @@ typedef struct ParamSpec {
     const char *choices;  /* "started|stopped": the texts allowed; NULL: anything */
     const char *help;     /* one sentence */
     const char *claims;   /* "path", "needs:user": its texts are claims of that; NULL: none */
+    /* The aspect of the action's `thing` that it decides, for contradiction.h; NULL: none.
+     * "state!restarted": not with that value; "!content": while it is false, nothing decides that;
+     * "?kind": while it is given, nothing does. */
+    const char *decides;
 } ParamSpec;
 
 enum {
@@ -109,14 +113,19 @@ struct Action {
     ActionMerge merge;
     ActionReaction reaction; /* NULL: "react" */
     ActionSince since;       /* NULL: it does not run, or nobody else starts it */
-    const char *id_param;    /* by which requisites find a step; NULL: the module's */
-    bool repeats;            /* never unchanged, as a plain command */
-    bool waits;              /* may sleep long: shown as waiting, takes no share of the workers */
-    ActionStage stage;       /* mode genius takes earlier stages first */
-    uint32_t cost_ms;    /* about how long an apply takes, for mode genius; 0: next to nothing */
-    const char *text;    /* paragraphs for `eden explain`; may be NULL */
-    const char *example; /* a step in YAML; the tests load it */
-    const void *context; /* for functions that serve many rows; NULL: they do not */
+    /* What steps must agree on, for contradiction.h; NULL: nothing. */
+    const char *thing; /* "path name": a class, and the parameter that names it; "a|b": the first */
+    const char *part;  /* "section option": the parameters that name a part of it, which others
+                          decide about; NULL: they decide about the whole */
+    const char *wants; /* "state=absent": what the action itself wants of the whole */
+    const char *id_param; /* by which requisites find a step; NULL: the module's */
+    bool repeats;         /* never unchanged, as a plain command */
+    bool waits;           /* may sleep long: shown as waiting, takes no share of the workers */
+    ActionStage stage;    /* mode genius takes earlier stages first */
+    uint32_t cost_ms;     /* about how long an apply takes, for mode genius; 0: next to nothing */
+    const char *text;     /* paragraphs for `eden explain`; may be NULL */
+    const char *example;  /* a step in YAML; the tests load it */
+    const void *context;  /* for functions that serve many rows; NULL: they do not */
 };
 
 typedef struct Module {

@@ -78,14 +78,14 @@ static bool set_apply(Call *call, Outcome *outcome, Error *err)
 static const ParamSpec set_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "the common name, such as editor",
       .claims = "alternative" },
-    { "path", PARAM_PATH, .required = true, .help = "the program that it shall mean",
-      .claims = "needs:path" },
+    { "path", PARAM_PATH, .decides = "path", .required = true,
+      .help = "the program that it shall mean", .claims = "needs:path" },
     { 0 },
 };
 
 static const Action actions[] = {
     { "set", "Ensure which program a common name means.", set_params, set_check, set_apply,
-      .cost_ms = 20,
+      .cost_ms = 20, .thing = "alternative name",
       .text = "With update-alternatives, which keeps the choice when packages come and go.\n",
       .example = "- name: a pager that everybody knows\n"
                  "  alternatives.set:\n"

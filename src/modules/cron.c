@@ -251,13 +251,17 @@ static const ParamSpec present_params[] = {
     { "name", PARAM_STRING, .required = true,
       .help = "what the job is called; also the name of its file" },
     { "user", PARAM_STRING, .fallback = "root", .help = "who runs it", .claims = "needs:user" },
-    { "cmd", PARAM_STRING, .required = true, .help = "the command, for cron's shell" },
-    { "minute", PARAM_STRING, .fallback = "*", .help = "0 to 59, as in a crontab" },
-    { "hour", PARAM_STRING, .fallback = "*", .help = "0 to 23" },
-    { "day", PARAM_STRING, .fallback = "*", .help = "of the month, 1 to 31" },
-    { "month", PARAM_STRING, .fallback = "*", .help = "1 to 12, or a name" },
-    { "weekday", PARAM_STRING, .fallback = "*", .help = "0 to 7 or a name; 0 and 7: Sunday" },
-    { "every", PARAM_STRING, .choices = "reboot|hourly|daily|weekly|monthly|yearly",
+    { "cmd", PARAM_STRING, .decides = "cmd", .required = true,
+      .help = "the command, for cron's shell" },
+    { "minute", PARAM_STRING, .decides = "minute", .fallback = "*",
+      .help = "0 to 59, as in a crontab" },
+    { "hour", PARAM_STRING, .decides = "hour", .fallback = "*", .help = "0 to 23" },
+    { "day", PARAM_STRING, .decides = "day", .fallback = "*", .help = "of the month, 1 to 31" },
+    { "month", PARAM_STRING, .decides = "month", .fallback = "*", .help = "1 to 12, or a name" },
+    { "weekday", PARAM_STRING, .decides = "weekday", .fallback = "*",
+      .help = "0 to 7 or a name; 0 and 7: Sunday" },
+    { "every", PARAM_STRING, .decides = "every",
+      .choices = "reboot|hourly|daily|weekly|monthly|yearly",
       .help = "in place of the fields above" },
     { "env", PARAM_MAP, .help = "variables, such as MAILTO" },
     { 0 },
@@ -270,7 +274,7 @@ static const ParamSpec absent_params[] = {
 
 static const Action actions[] = {
     { "present", "Ensure that cron runs a command.", present_params, present_check, present_apply,
-      .claims = cron_claims,
+      .claims = cron_claims, .thing = "cron-job name", .wants = "state=present",
       .text = "In a file of its own, /etc/cron.d/NAME. A '%' in the command is an ordinary\n"
               "character here; it gets its backslash by itself. As in a crontab, 'hour: 3'\n"
               "without 'minute' means every minute of that hour.\n",
@@ -281,7 +285,7 @@ static const Action actions[] = {
                  "    - minute: 30\n"
                  "    - hour: 3\n" },
     { "absent", "Ensure that cron does not run a command.", absent_params, absent_check,
-      absent_apply, .claims = cron_claims,
+      absent_apply, .claims = cron_claims, .thing = "cron-job name", .wants = "state=absent",
       .example = "- name: no more copies\n"
                  "  cron.absent:\n"
                  "    - name: backup\n" },

@@ -8,8 +8,13 @@
     { "name", PARAM_PATH, .required = true, .help = "the path of the file" },                   \
         { "path", PARAM_ANY, .required = true,                                                  \
           .help = "where it is in the file: 'server.port', '/server/port' or a list of keys" }, \
-        { "value", PARAM_ANY, .help = "what it is set to: text, number, list, map" },           \
-        { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",            \
+        { "value", PARAM_ANY, .decides = "value",                                               \
+          .help = "what it is set to: text, number, list, map" },                               \
+        { "state",                                                                              \
+          PARAM_STRING,                                                                         \
+          .decides = "state",                                                                   \
+          .fallback = "present",                                                                \
+          .choices = "present|absent",                                                          \
           .help = "whether it shall be in the file" },                                          \
         { "create", PARAM_BOOL, .fallback = "false",                                            \
           .help = "make the file when it is not there" },                                       \

@@ -134,9 +134,9 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
 
 static const ParamSpec present_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "the group", .claims = "group" },
-    { "members", PARAM_STRINGS, .help = "who belongs to it, and nobody else",
+    { "members", PARAM_STRINGS, .decides = "members", .help = "who belongs to it, and nobody else",
       .claims = "needs:user" },
-    { "gid", PARAM_INT, .help = "its number" },
+    { "gid", PARAM_INT, .decides = "gid", .help = "its number" },
     { "system", PARAM_BOOL, .fallback = "false",
       .help = "take a number for system groups when it is created" },
     { 0 },
@@ -149,7 +149,7 @@ static const ParamSpec absent_params[] = {
 
 static const Action actions[] = {
     { "present", "Ensure that a group exists.", present_params, present_check, present_apply,
-      .cost_ms = 30,
+      .cost_ms = 30, .thing = "group name", .wants = "state=present",
       .text =
           "With 'members' exactly these belong to it; users who have it as their own group are\n"
           "not among them. Without, its members stay as they are.\n",
@@ -158,7 +158,7 @@ static const Action actions[] = {
                  "    - name: admins\n"
                  "    - gid: 900\n" },
     { "absent", "Ensure that a group does not exist.", absent_params, absent_check, absent_apply,
-      .cost_ms = 30,
+      .cost_ms = 30, .thing = "group name", .wants = "state=absent",
       .text = "A group that some user has as their own cannot go; the step fails then.\n",
       .example = "- name: no games\n"
                  "  group.absent:\n"

@@ -196,16 +196,16 @@ static void entry_claims(Arena *arena, const Value *params, List *claims)
 
 static const ParamSpec entry_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "the name of the host" },
-    { "address", PARAM_STRING, .help = "where it is, IPv4 or IPv6" },
+    { "address", PARAM_STRING, .decides = "address", .help = "where it is, IPv4 or IPv6" },
     { "aliases", PARAM_STRINGS, .help = "further names of the same address" },
-    { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",
+    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether it shall be in the file" },
     { 0 },
 };
 
 static const Action actions[] = {
     { "entry", "Ensure that /etc/hosts knows a host.", entry_params, entry_check, entry_apply,
-      .claims = entry_claims,
+      .claims = entry_claims, .thing = "host name",
       .text =
           "The name has one address of each family: it is taken from lines with others. Further\n"
           "names on the line of the address stay. With 'state: absent' the name goes from the\n"

@@ -81,13 +81,15 @@ static void set_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const ParamSpec set_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "what the machine calls itself" },
+    { "name", PARAM_STRING, .decides = "name", .required = true,
+      .help = "what the machine calls itself" },
     { 0 },
 };
 
 static const Action actions[] = {
     { "set", "Set the name of this machine.", set_params, set_check, set_apply,
-      .claims = set_claims, .text = "In /etc/hostname and, unless this is another root, at once.\n",
+      .claims = set_claims, .thing = "hostname",
+      .text = "In /etc/hostname and, unless this is another root, at once.\n",
       .example = "- name: its name\n"
                  "  hostname.set:\n"
                  "    - name: web1\n" },

@@ -7,15 +7,15 @@ static const ParamSpec option_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
     { "section", PARAM_STRING, .help = "its section; without, what stands before all sections" },
     { "option", PARAM_STRING, .help = "its name; without, the section itself is meant" },
-    { "value", PARAM_STRING, .help = "what it is set to" },
+    { "value", PARAM_STRING, .decides = "value", .help = "what it is set to" },
     { "bare", PARAM_BOOL, .fallback = "false", .help = "it stands there alone, without a value" },
-    { "exclusive", PARAM_BOOL, .fallback = "true",
+    { "exclusive", PARAM_BOOL, .decides = "!value", .fallback = "true",
       .help = "false: options of the same name with other values stay" },
     { "separator", PARAM_STRING, .fallback = " = ",
       .help = "'=' or ':'; blanks around it are for files that have no option yet" },
     { "inline_comments", PARAM_STRING, .fallback = "",
       .help = "characters, such as '#;', that start a comment behind a value and a blank" },
-    { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",
+    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether it shall be in the file" },
     { "create", PARAM_BOOL, .fallback = "false", .help = "make the file when it is not there" },
     FILE_WRITE_PARAMS,
@@ -77,7 +77,8 @@ static void option_claims(Arena *arena, const Value *params, List *claims)
 
 static const Action actions[] = {
     { "option", "Ensure that an INI file has an option, or does not.", option_params, option_check,
-      option_apply, .claims = option_claims,
+      option_apply, .claims = option_claims, .thing = "path name", .part = "section option",
+      .wants = "kind=file",
       .text =
           "Comments, order and spacing stay as they are; a new option goes behind a comment that\n"
           "shows it ('#port = 80'), or behind the last one of its section, and is written as that\n"

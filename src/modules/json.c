@@ -20,7 +20,8 @@ static void value_claims(Arena *arena, const Value *params, List *claims)
 
 static const Action actions[] = {
     { "value", "Ensure that a JSON file has a value at a place, or none.", value_params,
-      value_check, value_apply, .claims = value_claims,
+      value_check, value_apply, .claims = value_claims, .thing = "path name", .part = "path",
+      .wants = "kind=file",
       .text =
           "The order of keys, indentation and spacing of the file stay; what is new is written as\n"
           "what is beside it. Maps on the way that are missing are made. Of a map or list only\n"

@@ -90,17 +90,17 @@ static const ParamSpec present_params[] = {
       .choices = "as|core|cpu|data|fsize|locks|maxlogins|maxsyslogins|memlock|msgqueue|nice|nofile|"
                  "nonewprivs|nproc|priority|rss|rtprio|sigpending|stack",
       .help = "what is limited" },
-    { "value", PARAM_STRING, .help = "how much: a number, or 'unlimited'" },
+    { "value", PARAM_STRING, .decides = "value", .help = "how much: a number, or 'unlimited'" },
     { "type", PARAM_STRING, .fallback = "-", .choices = "soft|hard|-",
       .help = "which of the two limits; '-' for both" },
-    { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",
+    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether there shall be such a limit" },
     { 0 },
 };
 
 static const Action actions[] = {
     { "present", "Ensure a limit for users.", present_params, present_check, present_apply,
-      .claims = present_claims,
+      .claims = present_claims, .thing = "limit domain", .part = "item type",
       .text = "In /etc/security/limits.d/eden.conf, for whoever logs in from then on. Services of\n"
               "systemd have limits of their own.\n",
       .example = "- name: many files for the web server\n"

@@ -292,10 +292,12 @@ static void fstab_claims(Arena *arena, const Value *params, List *claims)
 
 static const ParamSpec mounted_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "where: the directory", .claims = "path" },
-    { "device", PARAM_STRING, .required = true,
+    { "device", PARAM_STRING, .decides = "device", .required = true,
       .help = "what: a device, UUID=..., a path to bind, tmpfs, host:/path" },
-    { "type", PARAM_STRING, .required = true, .help = "the file system: ext4, tmpfs, nfs, none" },
-    { "options", PARAM_STRING, .fallback = "defaults", .help = "as in fstab: ro,noatime" },
+    { "type", PARAM_STRING, .decides = "type", .required = true,
+      .help = "the file system: ext4, tmpfs, nfs, none" },
+    { "options", PARAM_STRING, .decides = "options", .fallback = "defaults",
+      .help = "as in fstab: ro,noatime" },
     { "persist", PARAM_BOOL, .fallback = "true", .help = "keep it in /etc/fstab" },
     { "dump", PARAM_INT, .fallback = "0", .help = "the fifth field of fstab" },
     { "pass", PARAM_INT, .fallback = "0", .help = "the sixth field of fstab" },
@@ -317,6 +319,7 @@ static const char *mounted_reaction(const Action *action, const Value *params)
 static const Action actions[] = {
     { "mounted", "Ensure that something is mounted.", mounted_params, mounted_check, mounted_apply,
       .react = mounted_react, .reaction = mounted_reaction, .claims = fstab_claims, .cost_ms = 50,
+      .thing = "mount name", .wants = "state=mounted",
       .text = "In /etc/fstab and at once; below another root only in its fstab. What cannot be\n"
               "mounted is not kept in fstab. The directory is made when it is missing. Another\n"
               "device or file system in its place is unmounted first. A change of options alone\n"
@@ -328,7 +331,8 @@ static const Action actions[] = {
                  "    - type: tmpfs\n"
                  "    - options: size=64m,mode=1777\n" },
     { "unmounted", "Ensure that nothing is mounted.", unmounted_params, unmounted_check,
-      unmounted_apply, .claims = fstab_claims, .cost_ms = 50,
+      unmounted_apply, .claims = fstab_claims, .cost_ms = 50, .thing = "mount name",
+      .wants = "state=unmounted",
       .example = "- name: no scratch space\n"
                  "  mount.unmounted:\n"
                  "    - name: /srv/scratch\n" },

@@ -205,14 +205,15 @@ static const ParamSpec present_params[] = {
       .help = "where it is kept for the next boot", .claims = "path" },
     { "name", PARAM_STRING, .required = true, .help = "the setting, such as net.ipv4.ip_forward",
       .claims = "sysctl" },
-    { "value", PARAM_STRING, .help = "what it shall be" },
-    { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",
+    { "value", PARAM_STRING, .decides = "value", .help = "what it shall be" },
+    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether it shall be kept; what is in force stays when it goes" },
     { 0 },
 };
 
 static const Action actions[] = {
     { "present", "Ensure a setting of the kernel.", present_params, present_check, present_apply,
+      .thing = "kernel-setting name",
       .text =
           "It is kept in 'file' for the next boot and put in force at once; below another root\n"
           "it is only kept. Other files in /etc/sysctl.d may say otherwise at boot: the last one\n"

@@ -93,13 +93,14 @@ static void set_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const ParamSpec set_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "the zone, such as Europe/Berlin" },
+    { "name", PARAM_STRING, .decides = "zone", .required = true,
+      .help = "the zone, such as Europe/Berlin" },
     { 0 },
 };
 
 static const Action actions[] = {
     { "set", "Set the time zone of this machine.", set_params, set_check, set_apply,
-      .claims = set_claims,
+      .claims = set_claims, .thing = "timezone",
       .text = "The link /etc/localtime and, where there is one, /etc/timezone. Programs that run\n"
               "already keep the zone that they started with.\n",
       .example = "- name: the same time everywhere\n"

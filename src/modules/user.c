@@ -343,19 +343,22 @@ static const ParamSpec present_params[] = {
     [PRESENT_NAME] = { "name", PARAM_STRING, .required = true, .help = "the user",
                        .claims = "user" },
     [PRESENT_GROUP] = { "group", PARAM_STRING, .help = "the user's own group, by name or number",
-                        .claims = "needs:group" },
-    [PRESENT_HOME] = { "home", PARAM_PATH, .help = "the user's directory" },
+                        .decides = "group", .claims = "needs:group" },
+    [PRESENT_HOME] = { "home", PARAM_PATH, .decides = "home", .help = "the user's directory" },
     { "groups", PARAM_STRINGS, .help = "further groups", .claims = "needs:group" },
-    { "shell", PARAM_PATH, .help = "what runs when the user logs in", .claims = "needs:path" },
+    { "shell", PARAM_PATH, .decides = "shell", .help = "what runs when the user logs in",
+      .claims = "needs:path" },
     { "remove_groups", PARAM_BOOL, .fallback = "false",
       .help = "leave all further groups that 'groups' does not name" },
-    { "uid", PARAM_INT, .help = "the user's number" },
-    { "fullname", PARAM_STRING, .help = "what the user is called by people" },
+    { "uid", PARAM_INT, .decides = "uid", .help = "the user's number" },
+    { "fullname", PARAM_STRING, .decides = "full name",
+      .help = "what the user is called by people" },
     { "create_home", PARAM_BOOL, .fallback = "true",
       .help = "make that directory together with the user" },
     { "move_home", PARAM_BOOL, .fallback = "false",
       .help = "move its content when the directory becomes another" },
-    { "password", PARAM_STRING, .help = "the hash of a password; '!' for none that fits" },
+    { "password", PARAM_STRING, .decides = "password",
+      .help = "the hash of a password; '!' for none that fits" },
     { "system", PARAM_BOOL, .fallback = "false",
       .help = "take a number for system users when it is created" },
     { 0 },
@@ -370,7 +373,7 @@ static const ParamSpec absent_params[] = {
 
 static const Action actions[] = {
     { "present", "Ensure that a user exists.", present_params, present_check, present_apply,
-      .claims = present_claims, .cost_ms = 60,
+      .claims = present_claims, .cost_ms = 60, .thing = "user name", .wants = "state=present",
       .text = "What is not given stays as it is, or as the system decides for new users. Groups\n"
               "must exist; group.present steps come first wherever they stand.\n"
               "\n"
@@ -383,7 +386,7 @@ static const Action actions[] = {
                  "    - home: /srv/web\n"
                  "    - shell: /usr/sbin/nologin\n" },
     { "absent", "Ensure that a user does not exist.", absent_params, absent_check, absent_apply,
-      .cost_ms = 60,
+      .cost_ms = 60, .thing = "user name", .wants = "state=absent",
       .text = "The user's processes are not ended: while there are some, the step fails. Whoever\n"
               "has the number 0 stays.\n",
       .example = "- name: no games\n"

@@ -20,7 +20,8 @@ static void value_claims(Arena *arena, const Value *params, List *claims)
 
 static const Action actions[] = {
     { "value", "Ensure that a YAML file has a value at a place, or none.", value_params,
-      value_check, value_apply, .claims = value_claims,
+      value_check, value_apply, .claims = value_claims, .thing = "path name", .part = "path",
+      .wants = "kind=file",
       .text =
           "Comments, order, indentation and quotes of the file stay: only the text of the value\n"
           "is changed, and of a map or list only what differs. Maps on the way that are missing\n"

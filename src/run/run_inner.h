@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/str_map.h"
+#include "model/contradiction.h"
 #include "model/debts.h"
 #include "model/step_index.h"
 #include "modules/extension.h"
@@ -45,7 +46,8 @@ struct Run {
     /* While it goes on. */
     Executor *executor;
     Provisions *provisions; /* of a plan */
-    uint32_t asking;        /* the step whose parameters or conditions are evaluated */
+    Contradictions contradictions;
+    uint32_t asking; /* the step whose parameters or conditions are evaluated */
     LastApplied last;
     RunReport report;
     Resume resume;      /* what runs before a restart of the machine left */

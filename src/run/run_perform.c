@@ -126,7 +126,12 @@ static DynamicOutcome world_params(void *context, uint32_t step, Arena *arena, V
 {
     Run *run = ((World *)context)->run;
     run->asking = step;
-    return run_params(run, graph_step(run->graph, step), arena, out, problems);
+    DynamicOutcome outcome = run_params(run, graph_step(run->graph, step), arena, out, problems);
+    if (outcome != DYNAMIC_FAILED && contradiction_counts(run->graph, step, true) &&
+        !contradictions_add(&run->contradictions, run->graph, step, out, true, problems)) {
+        return DYNAMIC_FAILED;
+    }
+    return outcome;
 }
 
 /* Whether runOptions.target lets this node run it: any of the hosts, and the limit is for runs of
@@ -406,6 +411,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                     const uint16_t *owed)
 {
     World world = { run, books };
+    contradictions_init(&run->contradictions, run->arena);
     /* A plan keeps no books, but what other steps take care of counts there too. */
     Books none = { .run = run };
     CallServices services = { .context = books != NULL ? books : &none,

@@ -56,7 +56,7 @@ def test_items_of_foreach_that_are_secret_are_in_no_name(eden, tmp_path):
     args = site(
         tmp_path,
         {"name": "listed", "forEach": "{{ vars.list | reverse }}", "file.managed": [
-            {"name": "/listed"}, {"content": "{{ item }}"}]},
+            {"name": "/listed"}, {"content": "{{ item }}"}, {"replace": False}]},
         {"name": "mapped", "forEach": "{{ vars.users }}", "file.managed": [
             {"name": "/{{ item.key }}"}, {"content": "{{ item.value }}"}]},
     )  # fmt: skip

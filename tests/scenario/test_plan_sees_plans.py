@@ -44,7 +44,7 @@ STEPS = {
 """,
     "a removed file comes again": """
 - {name: one, file.absent: {name: /etc/ini}}
-- {name: two, file.managed: {name: /etc/ini, content: "new\\n"}}
+- {name: two, file.managed: {name: /etc/ini, content: "new\\n"}, onchanges: [{step: one}]}
 """,
     "a removed directory": """
 - {name: one, file.absent: {name: /etc}}

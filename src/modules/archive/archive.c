@@ -4,6 +4,7 @@
 static const Action actions[] = {
     { "extracted", "Ensure that an archive is unpacked in a directory.", extracted_params,
       extracted_check, extracted_apply, .claims = extracted_claims, .cost_ms = 500,
+      .thing = "path name", .wants = "kind=directory",
       .text =
           "tar, plain or packed by gzip, xz, zstd or bzip2, and zip; which of them, its first\n"
           "bytes tell. xz, zstd and bzip2 need the program of that name.\n"

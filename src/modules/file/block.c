@@ -4,7 +4,7 @@
 
 const ParamSpec block_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
-    { "content", PARAM_STRING, .fallback = "", .help = "the lines" },
+    { "content", PARAM_STRING, .fallback = "", .help = "the lines", .decides = "content" },
     { "marker", PARAM_STRING, .fallback = "# {mark} managed by eden",
       .help = "the line before and behind; {mark} becomes BEGIN and END" },
     FILE_EDIT_PARAMS,

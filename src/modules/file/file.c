@@ -3,7 +3,8 @@
 
 static const Action actions[] = {
     { "managed", "Ensure that a file has this content, owner and mode.", managed_params,
-      managed_check, managed_apply, .claims = managed_claims,
+      managed_check, managed_apply, .claims = managed_claims, .thing = "path name",
+      .wants = "kind=file",
       .text =
           "At most one of 'content', 'template', 'source' and 'from' says what is in the file;\n"
           "without any, its content is left alone and a new file is empty. With 'from', 'name' is\n"
@@ -44,7 +45,7 @@ static const Action actions[] = {
                  "  file.contents:\n"
                  "    - name: /etc/hostname\n" },
     { "directory", "Ensure that there is a directory.", directory_params, directory_check,
-      directory_apply, .claims = directory_claims,
+      directory_apply, .claims = directory_claims, .thing = "path name", .wants = "kind=directory",
       .text =
           "With 'clean' everything in it goes that no step of the node takes care of and 'keep' "
           "does\n"
@@ -59,19 +60,19 @@ static const Action actions[] = {
                  "    - recurse: true\n"
                  "    - file_mode: 0640\n" },
     { "symlink", "Ensure that a link leads there.", symlink_params, symlink_check, symlink_apply,
-      .claims = symlink_claims,
+      .claims = symlink_claims, .thing = "path name", .wants = "kind=link",
       .example = "- name: use the current release\n"
                  "  file.symlink:\n"
                  "    - name: /srv/app\n"
                  "    - target: releases/1.4\n" },
     { "absent", "Ensure that there is nothing.", absent_params, absent_check, absent_apply,
-      .claims = absent_claims,
+      .claims = absent_claims, .thing = "path name", .wants = "kind=absent",
       .text = "A directory goes with all that is in it, but nothing that is mounted there.\n",
       .example = "- name: no more telnet\n"
                  "  file.absent:\n"
                  "    - name: /etc/telnet\n" },
     { "line", "Ensure that a line is in a file, or is not.", line_params, line_check, line_apply,
-      .claims = line_claims,
+      .claims = line_claims, .thing = "path name", .part = "match|line", .wants = "kind=file",
       .text =
           "With 'match' the last line that the pattern finds becomes the line. Otherwise, when\n"
           "the file has no such line yet, it goes behind the last line that 'after' finds, before\n"
@@ -84,7 +85,8 @@ static const Action actions[] = {
                  "    - line: PasswordAuthentication no\n"
                  "    - create: true\n" },
     { "block", "Ensure that some lines are in a file, between marks.", block_params, block_check,
-      block_apply, .claims = block_claims,
+      block_apply, .claims = block_claims, .thing = "path name", .part = "marker",
+      .wants = "kind=file",
       .text =
           "The marks are how the block is found again: give each block of a file a 'marker' of\n"
           "its own.\n",
@@ -96,7 +98,7 @@ static const Action actions[] = {
                  "        10.0.0.2 db2\n"
                  "    - create: true\n" },
     { "copy", "Ensure that a file is the copy of another one.", copy_params, copy_check, copy_apply,
-      .claims = copy_claims,
+      .claims = copy_claims, .thing = "path name", .wants = "kind=file",
       .text = "Both are on this machine. The mode is that of the original unless given.\n",
       .example = "- name: keep the defaults at hand\n"
                  "  file.copy:\n"

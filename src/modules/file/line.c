@@ -5,7 +5,7 @@
 
 const ParamSpec line_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
-    { "line", PARAM_STRING, .help = "the line" },
+    { "line", PARAM_STRING, .help = "the line", .decides = "line" },
     { "match", PARAM_STRING,
       .help = "a pattern; the last line that it finds is replaced, or all are removed" },
     FILE_EDIT_PARAMS,

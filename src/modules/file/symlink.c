@@ -4,7 +4,8 @@
 
 const ParamSpec symlink_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "the path of the link" },
-    { "target", PARAM_STRING, .required = true, .help = "where it leads; need not be there" },
+    { "target", PARAM_STRING, .required = true, .help = "where it leads; need not be there",
+      .decides = "target" },
     { "force", PARAM_BOOL, .fallback = "false",
       .help = "replace a file or directory that stands in its place" },
     { "parents", PARAM_BOOL, .fallback = "true", .help = "make missing directories above" },

@@ -7,11 +7,13 @@
 #include "base/buf.h"
 #include "modules/call.h"
 
-#define FILE_OWNER_PARAMS                                                            \
-    { "owner", PARAM_STRING, .help = "whom it belongs to, by name or number" },      \
-        { "group", PARAM_STRING, .help = "its group, by name or number" },           \
-    {                                                                                \
-        "mode", PARAM_MODE, .help = "its permissions, octal however they are quoted" \
+#define FILE_OWNER_PARAMS                                                                      \
+    { "owner", PARAM_STRING, .help = "whom it belongs to, by name or number",                  \
+      .decides = "owner" },                                                                    \
+        { "group", PARAM_STRING, .help = "its group, by name or number", .decides = "group" }, \
+    {                                                                                          \
+        "mode", PARAM_MODE, .help = "its permissions, octal however they are quoted",          \
+                            .decides = "mode"                                                  \
     }
 
 #define FILE_WRITE_PARAMS                                                                        \

@@ -15,9 +15,9 @@ enum {
 
 const ParamSpec cloned_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "the directory" },
-    { "repo", PARAM_STRING, .required = true,
+    { "repo", PARAM_STRING, .decides = "repository", .required = true,
       .help = "the address of the repository: https://..., ssh://..., host:path, or a path" },
-    { "rev", PARAM_STRING,
+    { "rev", PARAM_STRING, .decides = "revision",
       .help = "a branch, a tag, or all digits of a commit; else the branch that is the "
               "repository's own" },
     { "depth", PARAM_INT, .fallback = "0", .help = "how many commits are fetched; 0: all" },

@@ -3,7 +3,8 @@
 
 static const Action actions[] = {
     { "cloned", "Ensure that a directory is a clone of a repository.", cloned_params, cloned_check,
-      cloned_apply, .claims = cloned_claims, .cost_ms = 2000,
+      cloned_apply, .claims = cloned_claims, .cost_ms = 2000, .thing = "path name",
+      .wants = "kind=directory",
       .text =
           "With a branch the clone follows it; with a tag or all digits of a commit it stands\n"
           "there. A commit that is checked out already needs no network. A new clone is made\n"

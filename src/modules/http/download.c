@@ -13,7 +13,7 @@ enum {
 const ParamSpec download_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
     { "url", PARAM_STRING, .required = true, .help = "the address: https://... or http://..." },
-    { "digest", PARAM_STRING,
+    { "digest", PARAM_STRING, .decides = "digest",
       .help = "what the file must be: 'sha256:' or 'sha512:' and hexadecimal digits" },
     { "pin", PARAM_BOOL, .fallback = "false",
       .help = "trust the first download and take no other one later; instead of 'digest'" },

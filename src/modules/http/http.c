@@ -4,6 +4,7 @@
 static const Action actions[] = {
     { "download", "Ensure that a file is what a web server has under an address.", download_params,
       download_check, download_apply, .claims = download_claims, .cost_ms = 2000,
+      .thing = "path name", .wants = "kind=file",
       .text =
           "'digest' says what the file must be. A file that has it is left alone and the server\n"
           "is not asked, neither in a run nor in a plan. With 'pin: true' the first download from\n"

@@ -5,7 +5,8 @@
 
 const ParamSpec held_params[] = {
     PACKAGE_NAMES,
-    { "hold", PARAM_BOOL, .fallback = "true", .help = "false: they may change again" },
+    { "hold", PARAM_BOOL, .decides = "hold", .fallback = "true",
+      .help = "false: they may change again" },
     PACKAGE_PROVIDER,
     PACKAGE_LOCK,
     { 0 },

@@ -14,7 +14,7 @@
 
 const ParamSpec installed_params[] = {
     { "name", PARAM_STRING, .help = "a package" },
-    { "version", PARAM_STRING,
+    { "version", PARAM_STRING, .decides = "version",
       .help = "of 'name': '1.2-3', a pattern '1.2*', or comparisons '>=1.2, <2'" },
     { "pkgs", PARAM_VERSIONS, .help = "several packages, each as NAME or as 'NAME: VERSION'" },
     { "refresh", PARAM_BOOL,

@@ -5,7 +5,7 @@
 static const Action actions[] = {
     { "installed", "Ensure that packages are installed.", installed_params, installed_check,
       packages_apply, .claims = installed_claims, .merge = packages_merge, .stage = STAGE_PACKAGES,
-      .cost_ms = 5000,
+      .cost_ms = 5000, .thing = "package name|pkgs", .wants = "state=installed",
       .text =
           "A version is exact ('1.2-3'), a pattern ('1.2*'), or comparisons that all must hold\n"
           "('>=1.2, <2'), in the order of the machine's own package manager. Without one, any\n"
@@ -35,7 +35,8 @@ static const Action actions[] = {
                  "    - refresh: true\n" },
     { "latest", "Ensure that packages are installed in their newest version.", latest_params,
       latest_check, packages_apply, .claims = latest_claims, .merge = packages_merge,
-      .stage = STAGE_PACKAGES, .cost_ms = 5000,
+      .stage = STAGE_PACKAGES, .cost_ms = 5000, .thing = "package name|pkgs",
+      .wants = "state=installed version=latest",
       .text = "The newest is what the package manager prefers: pins and priorities count. The\n"
               "index is read anew once a run, when it is older than 'index_age' or 'refresh' is\n"
               "true. A plan does not do that, and tells by the index that is there.\n",
@@ -44,7 +45,7 @@ static const Action actions[] = {
                  "    - name: ca-certificates\n" },
     { "removed", "Ensure that packages are not installed.", removed_params, removed_check,
       packages_apply, .claims = removed_claims, .merge = packages_merge, .stage = STAGE_PACKAGES,
-      .cost_ms = 3000,
+      .cost_ms = 3000, .thing = "package name|pkgs", .wants = "state=absent",
       .text = "Packages that need them go too. The changes name them; with apt those of a plan do\n"
               "so already.\n",
       .example = "- name: no telnet\n"
@@ -53,6 +54,7 @@ static const Action actions[] = {
                  "    - purge: true\n" },
     { "held", "Ensure that packages keep the version they have.", held_params, held_check,
       held_apply, .claims = held_claims, .stage = STAGE_PACKAGES, .cost_ms = 100,
+      .thing = "package name|pkgs",
       .text = "A package that is held is changed by no other step: that step fails and says so.\n",
       .example = "- name: keep the kernel\n"
                  "  pkg.held:\n"

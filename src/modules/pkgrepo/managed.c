@@ -10,7 +10,7 @@
 
 const ParamSpec repo_managed_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "what it is called, and its file" },
-    { "uris", PARAM_STRINGS, .help = "where it is; dnf calls it baseurl" },
+    { "uris", PARAM_STRINGS, .decides = "location", .help = "where it is; dnf calls it baseurl" },
     { "suites", PARAM_STRINGS, .help = "of apt: such as bookworm, or a path that ends with '/'" },
     { "components", PARAM_STRINGS, .help = "of apt: such as main" },
     { "types", PARAM_STRINGS, .fallback = "deb", .help = "of apt: deb, deb-src" },

@@ -4,6 +4,7 @@
 static const Action actions[] = {
     { "managed", "Ensure that packages can come from there.", repo_managed_params,
       repo_managed_check, repo_managed_apply, .claims = repo_managed_claims, .stage = STAGE_SOURCES,
+      .thing = "repository name", .wants = "state=present",
       .text =
           "For apt it is the file NAME.sources in /etc/apt/sources.list.d, or NAME.list with\n"
           "'format: oneline'; for dnf NAME.repo in /etc/yum.repos.d, for zypper in\n"
@@ -25,6 +26,7 @@ static const Action actions[] = {
                  "    - provider: apt\n" },
     { "absent", "Ensure that no packages come from there.", repo_absent_params, repo_absent_check,
       repo_absent_apply, .claims = repo_absent_claims, .stage = STAGE_SOURCES,
+      .thing = "repository name", .wants = "state=absent",
       .text = "Its key goes too, unless another source uses it. What was installed stays.\n",
       .example = "- name: no more packages of the shop\n"
                  "  pkgrepo.absent:\n"

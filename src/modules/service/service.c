@@ -4,7 +4,7 @@
 static const Action actions[] = {
     { "ensure", "Ensure that a unit runs or does not, at boot too.", ensure_params, ensure_check,
       ensure_apply, ensure_react, .claims = ensure_claims, .reaction = ensure_reaction,
-      .since = ensure_since, .waits = true, .cost_ms = 500,
+      .since = ensure_since, .waits = true, .cost_ms = 500, .thing = "unit name",
       .text =
           "What is not given stays as it is. 'restarted' and 'reloaded' are done in every run; to\n"
           "restart a service when something has changed, let it watch that: it restarts, or with\n"
@@ -31,7 +31,7 @@ static const Action actions[] = {
                  "    - enabled: true\n" },
     { "unit", "Ensure that a unit file or drop-in is there, and that systemd knows it.",
       unit_params, unit_check, unit_apply, .claims = unit_claims, .merge = unit_merge,
-      .cost_ms = 100,
+      .cost_ms = 100, .thing = "unit-file name", .part = "dropin",
       .text =
           "The file is /etc/systemd/system/NAME, or with 'dropin' NAME.d/DROPIN.conf there. Once\n"
           "it has changed, systemd reads its files again (daemon-reload) before any other step\n"

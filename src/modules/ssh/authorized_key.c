@@ -163,7 +163,7 @@ const ParamSpec authorized_key_params[] = {
     { "options", PARAM_STRINGS,
       .help = "what holds for it, such as restrict; as they are there, when not given" },
     { "comment", PARAM_STRING, .help = "whose it is, for people" },
-    { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",
+    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether it may be used" },
     { 0 },
 };

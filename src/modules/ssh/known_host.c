@@ -226,7 +226,7 @@ const ParamSpec known_host_params[] = {
     [KNOWN_USER] = { "user", PARAM_STRING,
                      .help = "for this user alone; for everybody, when not given",
                      .claims = "needs:user" },
-    { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",
+    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether it shall be known" },
     { 0 },
 };

@@ -1,0 +1,174 @@
+"""Steps that want different things of one resource are an error before anything is touched."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def told(eden, tmp_path):
+    """Plans (or applies) steps below a root; answers with the exit code and what was printed."""
+    root = tmp_path / "root"
+    (root / "etc").mkdir(parents=True)
+    (root / "usr/share/zoneinfo").mkdir(parents=True)
+    for name, text in {"passwd": "root:x:0:0::/:/bin/sh\n", "group": "root:x:0:\nweb:x:7:\n"}.items():
+        (root / "etc" / name).write_text(text)
+    for name in ("sh", "true"):
+        (root / "bin").mkdir(exist_ok=True)
+        (root / "bin" / name).write_text("")
+
+    def run(steps, verb="plan", **files):
+        (tmp_path / "site/jobs").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "site/jobs/base.yaml").write_text("jobs: {'*': [{name: web}]}\n")
+        (tmp_path / "site/jobs/web.yaml").write_text("steps:\n" + steps)
+        for path, text in files.items():
+            (tmp_path / "site" / path.replace("__", "/")).parent.mkdir(exist_ok=True)
+            (tmp_path / "site" / path.replace("__", "/")).write_text(text)
+        done = eden(verb, "site", "--root", root, "--config-dir", tmp_path / "config", "-o", "json")
+        return done.returncode, json.loads(done.stdout)
+
+    return run
+
+
+def pair(first, second):
+    lines = []
+    for name, text in zip("ab", (first, second)):
+        action, params = text.split(" ", 1)
+        lines.append(f"- {{name: {name}, {action}: {{{params}}}}}\n")
+    return "".join(lines)
+
+
+CONTRADICTIONS = {
+    "content": ("file.managed name: /f, content: x", "file.managed name: /f, content: y", "content"),
+    "mode": ("file.managed name: /f, mode: '0644'", "file.managed name: /f, mode: '0600'", "mode"),
+    "owner": ("file.managed name: /f, owner: root", "file.managed name: /f, owner: web", "owner"),
+    "kinds": ("file.managed name: /f", "file.directory name: /f", "'directory'"),
+    "present and absent": ("file.managed name: /f", "file.absent name: /f", "'absent'"),
+    "an edit of what is absent": ("file.absent name: /f", "file.line name: /f, line: x", "'file'"),
+    "where a link leads": ("file.symlink name: /l, target: a", "file.symlink name: /l, target: b",
+                           "target"),
+    "another spelling of the path": ("file.managed name: /a/f, content: x",
+                                     "file.managed name: /a//./f, content: y", "content"),
+    "one line": ("file.line name: /f, match: '^a=', line: a=1",
+                 "file.line name: /f, match: '^a=', line: a=2", "line"),
+    "one option": ("ini.option name: /f, section: s, option: o, value: 1",
+                   "ini.option name: /f, section: s, option: o, value: 2", "value"),
+    "one value": ("json.value name: /f, path: a.b, value: 1",
+                  "json.value name: /f, path: a.b, value: 2", "value"),
+    "packages": ("pkg.installed name: vim", "pkg.removed name: vim", "'absent'"),
+    "packages in a list": ("pkg.installed pkgs: [vim, nano]", "pkg.removed pkgs: [nano]", "'absent'"),
+    "versions": ("pkg.installed name: vim, version: '1'", "pkg.installed pkgs: [{vim: '2'}]",
+                 "version"),
+    "running and stopped": ("service.ensure name: ssh, state: started",
+                            "service.ensure name: ssh.service, state: stopped", "state"),
+    "enabled and disabled": ("service.ensure name: ssh, enabled: true",
+                             "service.ensure name: ssh, enabled: false", "enabled"),
+    "users": ("user.present name: app", "user.absent name: app", "'absent'"),
+    "homes": ("user.present name: app, home: /a", "user.present name: app, home: /b", "home"),
+    "groups": ("group.present name: app, gid: 7", "group.present name: app, gid: 8", "gid"),
+    "settings of the kernel": ("sysctl.present name: vm.swappiness, value: 1",
+                               "sysctl.present name: vm.swappiness, value: 2", "value"),
+    "jobs of cron": ("cron.present name: j, cmd: a", "cron.present name: j, cmd: b", "cmd"),
+    "mounts": ("mount.mounted name: /m, device: tmpfs, type: tmpfs", "mount.unmounted name: /m",
+               "'unmounted'"),
+    "names of hosts": ("host.entry name: db, address: 192.0.2.1",
+                       "host.entry name: db, address: 192.0.2.2", "IPv4 address"),
+    "the time zone": ("timezone.set name: Etc/UTC", "timezone.set name: Europe/Berlin", "zone"),
+    "the name of the machine": ("hostname.set name: a", "hostname.set name: b", "name"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_two_steps_that_disagree_are_an_error_at_load(told, name):
+    first, second, what = CONTRADICTIONS[name]
+    code, out = told(pair(first, second))
+    assert code == 1 and out["format"] == "eden.problems/1", out
+    (problem,) = out["problems"]
+    assert problem["code"] == "E0407"
+    assert what in problem["message"] and "step 'web#a'" in problem["message"]
+    assert problem["line"] == 3  # the second one
+    assert problem["notes"][0]["line"] == 2 and problem["notes"][0]["file"].endswith("jobs/web.yaml")
+
+
+AGREEING = {
+    "the same twice": ("file.managed name: /f, content: x", "file.managed name: /f, content: x"),
+    "different aspects": ("file.managed name: /f, mode: '0644'", "file.managed name: /f, owner: root"),
+    "different lines": ("file.line name: /f, line: a, create: true",
+                        "file.line name: /f, line: b, create: true"),
+    "different blocks": ("file.block name: /f, content: a, create: true, marker: '# {mark} one'",
+                         "file.block name: /f, content: b, create: true, marker: '# {mark} two'"),
+    "a file and a line in it": ("file.managed name: /f, content: \"a\\n\"",
+                                "file.line name: /f, line: b"),
+    "different options": ("ini.option name: /f, section: s, option: a, value: 1, create: true",
+                          "ini.option name: /f, section: s, option: b, value: 2, create: true"),
+    "a file that is only made": ("file.managed name: /f, content: x, replace: false",
+                                 "file.managed name: /f, content: y"),
+    "names and numbers": ("file.managed name: /f, owner: root", "file.managed name: /f, owner: 0"),
+    "addresses of both families": ("host.entry name: db, address: 192.0.2.1",
+                                   "host.entry name: db, address: '2001:db8::1'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AGREEING)
+def test_two_steps_that_can_both_be_met_are_fine(told, name):
+    code, out = told(pair(*AGREEING[name]))
+    assert code == 0, out
+
+
+@pytest.mark.parametrize(
+    "how", ["onfail: [{step: c}]", "onchanges: [{step: c}]", "conditions: {when: {condition: 1 > 2}}"]
+)
+def test_steps_that_may_be_alternatives_are_not_compared(told, how):
+    code, out = told(
+        "- {name: c, test.ok: {}}\n- {name: a, file.managed: {name: /f, content: x}}\n"
+        f"- {{name: b, file.managed: {{name: /f, content: y}}, {how}}}\n"
+    )
+    assert code == 0, out
+
+
+TEMPLATES = (
+    "- {name: a, file.managed: {name: /f, template: t, context: {x: 1}}}\n"
+    "- {name: b, file.managed: {name: /f, template: t, context: {x: TWO}}}\n"
+)
+
+
+@pytest.mark.parametrize("verb", ["plan", "apply"])
+def test_what_templates_come_to_is_compared_when_it_is_known(told, verb):
+    code, out = told(TEMPLATES.replace("TWO", "2"), verb, templates__t="{{ x }}")
+    assert code == 1
+    a, b = out["steps"]
+    assert (a["result"], b["result"]) == ("changed", "failed")
+    assert b["error"]["code"] == "E0407" and b["error"]["line"] == 3
+    assert "cannot have another content here than in step 'web#a'" in b["error"]["message"]
+
+
+def test_templates_that_come_to_the_same_are_fine(told):
+    assert told(TEMPLATES.replace("TWO", "1"), templates__t="{{ x }}")[0] == 0
+
+
+def test_conditions_that_both_hold_are_compared_in_the_run(told):
+    steps = "".join(
+        f"- {{name: {name}, file.managed: {{name: /f, content: {name}}},"
+        " conditions: {when: {condition: 1 < 2}}}\n"
+        for name in "ab"
+    )
+    code, out = told(steps)
+    assert code == 1 and [step["result"] for step in out["steps"]] == ["changed", "failed"]
+
+
+def test_jobs_for_different_nodes_are_not_compared_without_a_node(eden, tmp_path):
+    (tmp_path / "site/jobs").mkdir(parents=True)
+    (tmp_path / "site/jobs/base.yaml").write_text(
+        "jobs: {role=web: [{name: web}], role=db: [{name: db}]}\n"
+    )
+    for job in ("web", "db"):
+        (tmp_path / f"site/jobs/{job}.yaml").write_text(
+            f"steps:\n- {{name: motd, file.managed: {{name: /etc/motd, content: {job}}}}}\n"
+        )
+    done = eden("validate", "site")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "site/jobs/web.yaml").write_text(pair(
+        "file.managed name: /f, content: x", "file.managed name: /f, content: y"
+    ).replace("- {name: a", "steps:\n- {name: a", 1))  # fmt: skip
+    done = eden("validate", "site")
+    assert done.returncode == 1 and "E0407" in done.stderr
