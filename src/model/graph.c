@@ -3,6 +3,7 @@
 #include "base/enum_names.h"
 #include "model/contradiction.h"
 #include "model/graph_builder.h"
+#include "model/step_params.h"
 
 static const char *const origin_names[] = {
     [EDGE_WRITTEN] = "written",     [EDGE_WRITTEN_IN] = "written in", [EDGE_RESULT] = "result",
@@ -164,6 +165,20 @@ static void keep_edges(GraphBuilder *builder)
     graph->in_start = in.start;
 }
 
+/* Once for each step as written: instances of forEach would say the same. */
+static bool verify_params(GraphBuilder *builder)
+{
+    const Steps *steps = &builder->graph->steps;
+    bool ok = true;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        bool repeated = i > 0 && !ok && steps->items[i].spec == steps->items[i - 1].spec;
+        ok = (repeated || step_params_verify(&steps->items[i], builder->graph->sources,
+                                             builder->scratch, builder->problems)) &&
+             ok;
+    }
+    return ok;
+}
+
 static bool build(GraphBuilder *builder)
 {
     Graph *graph = builder->graph;
@@ -186,7 +201,8 @@ static bool build(GraphBuilder *builder)
     graph->next_start = net.start;
     graph->order = graph_order_net(builder->arena, graph, &net);
     graph->position = positions(builder->arena, graph->order, graph->vertex_count);
-    return contradictions_check(graph, builder->problems) && builder->problems->errors == errors;
+    return verify_params(builder) && contradictions_check(graph, builder->problems) &&
+           builder->problems->errors == errors;
 }
 
 bool graph_build(Arena *arena, const Steps *steps, const Sources *sources, Graph **out,

@@ -15,6 +15,12 @@ Value params_get(const ParamSpec *specs, const Value *values, const char *name)
     BUG("no parameter '%s'", name);
 }
 
+Str params_text(const ParamSpec *specs, const Value *values, const char *name)
+{
+    Value value = params_get(specs, values, name);
+    return value_is_string(value) ? value_str(value) : STR_EMPTY;
+}
+
 void claims_add(Arena *arena, List *claims, const char *prefix, Str name)
 {
     list_push(arena, claims,

@@ -56,6 +56,8 @@ enum {
 
 /* Of values in the order of their specifications, the one with that name. */
 Value params_get(const ParamSpec *specs, const Value *values, const char *name);
+/* The same as text; empty where it is none or not known. */
+Str params_text(const ParamSpec *specs, const Value *values, const char *name);
 
 typedef struct Action Action;
 typedef struct Call Call;       /* modules/call.h */
@@ -81,6 +83,10 @@ void claims_add(Arena *arena, List *claims, const char *prefix, Str name);
 /* When what the step manages was started last, in milliseconds since 1970; 0: not known. Only looks.
  * A reaction that is owed from an earlier run is not needed when that came after the change. */
 typedef bool (*ActionSince)(Call *call, int64_t *out_ms, Error *err);
+/* What is wrong with parameters whatever the machine is like, told at load. Those that are not known
+ * yet are missing. False with the name of the one at fault, a parameter of the row. Pure. */
+typedef bool (*ActionVerify)(Arena *arena, const Action *action, const Value *params,
+                             const char **at, Error *err);
 /* What `react` does, for plans: "restart", "reload"; NULL: nothing, with these parameters. */
 typedef const char *(*ActionReaction)(const Action *action, const Value *params);
 /* One of several steps that are applied together. `outcome` holds what its check found. */
@@ -111,6 +117,7 @@ struct Action {
     ActionFunction query; /* a read-only value into outcome->value, callable as a macro */
     ActionClaims claims;
     ActionMerge merge;
+    ActionVerify verify;     /* NULL: what the kinds of the parameters promise is enough */
     ActionReaction reaction; /* NULL: "react" */
     ActionSince since;       /* NULL: it does not run, or nobody else starts it */
     /* What steps must agree on, for contradiction.h; NULL: nothing. */

@@ -87,6 +87,24 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
     return ok;
 }
 
+bool step_params_verify(const Step *step, const Sources *sources, Arena *arena, Problems *problems)
+{
+    const StepSpec *spec = step->spec;
+    const char *at = NULL;
+    Error err;
+    if (spec->action->verify == NULL ||
+        spec->action->verify(arena, spec->action, step->values, &at, &err)) {
+        return true;
+    }
+    int index = at == NULL ? -1 : action_param_index(spec->action, str_from_c(at));
+    document_problem(problems, sources, SEVERITY_ERROR, "E0308",
+                     index >= 0 && is_set(spec->params_set, (uint32_t)index)
+                         ? spec->params[index]->value
+                         : spec->action_place,
+                     "%s", err.text);
+    return false;
+}
+
 static void add_claim(Arena *arena, const ParamSpec *spec, Value value, List *claims)
 {
     if (value_is_string(value) && value.len > 0) {

@@ -15,6 +15,9 @@ DynamicOutcome step_params_evaluate(const Step *step, StepEvaluate evaluate, voi
                                     Problems *problems);
 
 /* Sets the claims of a step as its action tells them from what is known of its parameters. */
+/* What the action knows to be wrong with values that are known at load. */
+MUST_CHECK bool step_params_verify(const Step *step, const Sources *sources, Arena *arena,
+                                   Problems *problems);
 void step_find_claims(Step *step, Arena *arena);
 
 /* Adds a problem for each required parameter that is not in `params_set`. For steps that `use`

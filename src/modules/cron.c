@@ -87,6 +87,24 @@ static bool check_field(const TimeField *field, Str text, Error *err)
                      field->names == NULL ? "" : " or names of three letters");
 }
 
+static bool cron_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                        Error *err)
+{
+    Str name = params_text(action->params, params, "name");
+    *at = "name";
+    if (name.len > 0 && !check_name(name, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < COUNT_OF(time_fields); i++) {
+        Value value = params_get(action->params, params, time_fields[i].param);
+        *at = time_fields[i].param;
+        if (value_is_string(value) && !check_field(&time_fields[i], value_str(value), err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool put_time(Call *call, Buf *out, Error *err)
 {
     if (call_has(call, "every")) {
@@ -274,7 +292,8 @@ static const ParamSpec absent_params[] = {
 
 static const Action actions[] = {
     { "present", "Ensure that cron runs a command.", present_params, present_check, present_apply,
-      .claims = cron_claims, .thing = "cron-job name", .wants = "state=present",
+      .verify = cron_verify, .claims = cron_claims, .thing = "cron-job name",
+      .wants = "state=present",
       .text = "In a file of its own, /etc/cron.d/NAME. A '%' in the command is an ordinary\n"
               "character here; it gets its backslash by itself. As in a crontab, 'hour: 3'\n"
               "without 'minute' means every minute of that hour.\n",

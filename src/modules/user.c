@@ -162,17 +162,12 @@ static bool check_shell(Call *call, const UserChange *change, Error *err)
            error_set(err, ERROR_NOT_FOUND, "there is no shell '%" STR_FMT "'", STR_ARG(shell));
 }
 
-static bool check_password(Call *call, UserChange *change, Outcome *outcome, Error *err)
+static bool check_hash(Str hash, Error *err)
 {
-    Str hash = call_str(call, "password");
-    if (!call_has(call, "password")) {
-        return true;
-    }
     for (size_t i = 0; i < hash.len; i++) {
         if (hash.data[i] == ':' || (unsigned char)hash.data[i] <= ' ') {
             return error_set(err, ERROR_INVALID,
-                             "'password' is not the hash of one, as 'mkpasswd' "
-                             "prints it");
+                             "'password' is not the hash of one, as 'mkpasswd' prints it");
         }
     }
     if (hash.len == 0) {
@@ -180,10 +175,33 @@ static bool check_password(Call *call, UserChange *change, Outcome *outcome, Err
                          "'password' is empty, which would let everybody in; '!' is for none that "
                          "fits");
     }
-    if (hash.data[0] != '$' && hash.data[0] != '!' && hash.data[0] != '*') {
-        return error_set(err, ERROR_INVALID,
-                         "'password' is the hash of a password, not the password: 'mkpasswd' makes "
-                         "one");
+    return hash.data[0] == '$' || hash.data[0] == '!' || hash.data[0] == '*' ||
+           error_set(
+               err, ERROR_INVALID,
+               "'password' is the hash of a password, not the password: 'mkpasswd' makes one");
+}
+
+static bool present_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                           Error *err)
+{
+    Value password = params_get(action->params, params, "password");
+    Str name = params_text(action->params, params, "name");
+    *at = "name";
+    if (name.len > 0 && !people_check_name(name, "a user", err)) {
+        return false;
+    }
+    *at = "password";
+    return !value_is_string(password) || check_hash(value_str(password), err);
+}
+
+static bool check_password(Call *call, UserChange *change, Outcome *outcome, Error *err)
+{
+    Str hash = call_str(call, "password");
+    if (!call_has(call, "password")) {
+        return true;
+    }
+    if (!check_hash(hash, err)) {
+        return call_blame(call, "password");
     }
     if (str_eq(hash, change->shadow.fields[SHADOW_HASH])) {
         return true;
@@ -373,7 +391,8 @@ static const ParamSpec absent_params[] = {
 
 static const Action actions[] = {
     { "present", "Ensure that a user exists.", present_params, present_check, present_apply,
-      .claims = present_claims, .cost_ms = 60, .thing = "user name", .wants = "state=present",
+      .verify = present_verify, .claims = present_claims, .cost_ms = 60, .thing = "user name",
+      .wants = "state=present",
       .text = "What is not given stays as it is, or as the system decides for new users. Groups\n"
               "must exist; group.present steps come first wherever they stand.\n"
               "\n"

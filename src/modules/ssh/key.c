@@ -75,18 +75,35 @@ bool ssh_key_parse(Str line, SshKey *out)
     return ok;
 }
 
-/* The bytes begin with the type once more, behind its length. */
-static bool blob_fits(Arena *arena, Str blob, Str type)
+/* The next of the strings that a key is made of, each behind its length (RFC 4251, 5). */
+static bool next_string(Str *rest, Str *out)
 {
-    Str bytes;
-    if (!base64_decode(arena, blob, &bytes) || bytes.len <= 4 + type.len) {
+    size_t len = 0;
+    for (size_t i = 0; i < 4 && i < rest->len; i++) {
+        len = len << 8 | (unsigned char)rest->data[i];
+    }
+    if (rest->len < 4 || len > rest->len - 4) {
         return false;
     }
-    uint32_t len = 0;
-    for (size_t i = 0; i < 4; i++) {
-        len = len << 8 | (unsigned char)bytes.data[i];
+    *out = str_slice(*rest, 4, 4 + len);
+    *rest = str_from_offset(*rest, 4 + len);
+    return true;
+}
+
+/* The bytes begin with the type once more, and something follows it; none is cut off. */
+static bool blob_fits(Arena *arena, Str blob, Str type)
+{
+    Str bytes, one;
+    if (!base64_decode(arena, blob, &bytes) || !next_string(&bytes, &one) || !str_eq(one, type) ||
+        bytes.len == 0) {
+        return false;
     }
-    return len == type.len && str_eq(str_slice(bytes, 4, 4 + len), type);
+    while (bytes.len > 0) {
+        if (!next_string(&bytes, &one)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool ssh_key_read(Arena *arena, Str given, Str type, SshKey *out, Error *err)
@@ -112,6 +129,18 @@ bool ssh_key_read(Arena *arena, Str given, Str type, SshKey *out, Error *err)
                ? true
                : error_set(err, ERROR_INVALID, "this is no whole key of type %" STR_FMT,
                            STR_ARG(type.len > 0 ? type : out->type));
+}
+
+bool ssh_key_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                    Error *err)
+{
+    SshKey ignored;
+    Str key = params_text(action->params, params, "key");
+    Str type = params_text(action->params, params, "type");
+    bool lone = str_find(str_trim(key), STR(" "), 0) == STR_NOT_FOUND;
+    *at = "key";
+    /* Of base64 alone the type may be known only when it runs. */
+    return key.len == 0 || (lone && type.len == 0) || ssh_key_read(arena, key, type, &ignored, err);
 }
 
 bool ssh_key_same(const SshKey *a, const SshKey *b)

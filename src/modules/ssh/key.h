@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "model/module.h"
 
 typedef struct SshKey {
     Str options; /* of authorized_keys; empty: none */
@@ -15,6 +16,9 @@ typedef struct SshKey {
 /* A key as a user gives it: a whole line such as a .pub file has, or the base64 alone, with `type`
  * (else empty). What is no key, a private one too, is ERROR_INVALID. */
 MUST_CHECK bool ssh_key_read(Arena *arena, Str given, Str type, SshKey *out, Error *err);
+/* What is wrong with parameters 'key' and 'type', for rows that have both. */
+bool ssh_key_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                    Error *err);
 /* A line of authorized_keys; false when it holds no key. */
 bool ssh_key_parse(Str line, SshKey *out);
 /* "type blob comment" of a line, from `line` on. */

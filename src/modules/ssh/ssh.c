@@ -1,13 +1,14 @@
 /* ssh.*: who may come here, and whom we know. */
 #include "modules/ssh/actions.h"
+#include "modules/ssh/key.h"
 
 #define EXAMPLE_KEY \
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcX"
 
 static const Action actions[] = {
     { "authorized_key", "Ensure that the owner of a key may log in.", authorized_key_params,
-      authorized_key_check, authorized_key_apply, .claims = authorized_key_claims,
-      .id_param = "user", .thing = "keys user", .part = "key",
+      authorized_key_check, authorized_key_apply, .verify = ssh_key_verify,
+      .claims = authorized_key_claims, .id_param = "user", .thing = "keys user", .part = "key",
       .text =
           "The key gets a line of ~/.ssh/authorized_keys; other lines stay. Folder and file\n"
           "belong to the user alone. Options and comment that the step does not give stay as they\n"
@@ -25,8 +26,8 @@ static const Action actions[] = {
                  "        - restrict\n"
                  "        - command=\"systemctl restart nginx\"\n" },
     { "known_host", "Ensure by which key a host is known.", known_host_params, known_host_check,
-      known_host_apply, .claims = known_host_claims, .thing = "known-host name",
-      .part = "user port key",
+      known_host_apply, .verify = ssh_key_verify, .claims = known_host_claims,
+      .thing = "known-host name", .part = "user port key",
       .text =
           "In /etc/ssh/ssh_known_hosts, or with 'user' in ~/.ssh/known_hosts. The host has one "
           "key\n"
