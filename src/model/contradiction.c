@@ -52,7 +52,7 @@ static Str value_text(Arena *arena, Value value)
 static bool first_given(const Reading *reading, Str names, Value *out)
 {
     Str name;
-    while (str_split_next(&names, '|', &name)) {
+    while (names.len > 0 && str_split_next(&names, '|', &name)) {
         *out = value_of(reading, name);
         if (!value_is_missing(*out)) {
             return true;
@@ -66,7 +66,7 @@ static bool first_given(const Reading *reading, Str names, Value *out)
 static bool is_passing(Str exceptions, Value value)
 {
     Str one;
-    while (str_split_next(&exceptions, '|', &one)) {
+    while (exceptions.len > 0 && str_split_next(&exceptions, '|', &one)) {
         if (value_is_string(value) && str_eq(value_str(value), one)) {
             return true;
         }
@@ -147,7 +147,7 @@ static void read_wants(Reading *reading, Str thing)
         return; /* a part is to be gone: that says nothing about the whole */
     }
     Str pair;
-    while (str_split_next(&rest, ' ', &pair)) {
+    while (rest.len > 0 && str_split_next(&rest, ' ', &pair)) {
         size_t equals = str_find(pair, STR("="), 0);
         Str aspect = str_slice(pair, 0, equals);
         if (!is_left_open(reading, aspect)) {
@@ -167,7 +167,7 @@ static void read_thing(Reading *reading, Str class, Str name)
     read_wants(reading, thing);
     Str names = reading->action->part == NULL ? STR_EMPTY : str_from_c(reading->action->part), one;
     Str part = thing;
-    while (str_split_next(&names, ' ', &one)) {
+    while (names.len > 0 && str_split_next(&names, ' ', &one)) {
         Value value;
         bool given = first_given(reading, one, &value);
         part = arena_format(reading->arena, "%" STR_FMT ", %" STR_FMT, STR_ARG(part),

@@ -66,6 +66,7 @@ static Debt *add(DebtBook *book, const Debt *given)
         .cause = arena_copy(book->arena, given->cause),
         .kind = given->kind,
         .unit = arena_copy(book->arena, given->unit),
+        .site = given->site,
         .home = given->home,
         .run = given->run,
         .boot = given->boot,
@@ -85,6 +86,7 @@ void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Deb
     /* A step may have thousands of edges: looking for each among the others would take forever. */
     bool fresh = debt_book_count(book) == 0;
     Str home = count > 0 ? arena_copy(book->arena, edges[0].home) : STR_EMPTY;
+    Str site = count > 0 ? arena_copy(book->arena, edges[0].site) : STR_EMPTY;
     for (uint32_t i = 0; i < count; i++) {
         Debt *known = fresh ? NULL : find(book, edges[i].step, edges[i].cause, edges[i].kind);
         if (known == NULL) {
@@ -92,6 +94,7 @@ void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Deb
             noted.run = book->run;
             noted.boot = book->boot;
             noted.home = home;
+            noted.site = site;
             noted.at_ms = at_ms;
             noted.state = DEBT_NOTED;
             known = add(book, &noted);
@@ -182,6 +185,7 @@ void debt_book_owe(DebtBook *book, const Debt *debt)
         owed.run = arena_copy(book->arena, debt->run);
         owed.boot = arena_copy(book->arena, debt->boot);
         owed.home = arena_copy(book->arena, debt->home);
+        owed.site = arena_copy(book->arena, debt->site);
         add(book, &owed);
     }
 }
@@ -238,7 +242,8 @@ static bool can_owe(const Step *step, RequisiteKind kind)
            (kind == REQUISITE_ONCHANGES || step->spec->action->react != NULL);
 }
 
-void debts_of_graph(Arena *arena, const Graph *graph, Str home, Debt **out, uint32_t *count)
+void debts_of_graph(Arena *arena, const Graph *graph, Str site, Str home, Debt **out,
+                    uint32_t *count)
 {
     VEC(Debt) found = { 0 };
     for (uint32_t i = 0; i < graph->edge_count; i++) {
@@ -250,6 +255,7 @@ void debts_of_graph(Arena *arena, const Graph *graph, Str home, Debt **out, uint
                 .cause = graph->steps.items[edge->to].id,
                 .kind = edge->kind,
                 .unit = unit_of(step),
+                .site = site,
                 .home = home,
             };
             VEC_PUSH(arena, &found, debt);
@@ -257,6 +263,11 @@ void debts_of_graph(Arena *arena, const Graph *graph, Str home, Debt **out, uint
     }
     *out = found.items;
     *count = found.len;
+}
+
+bool debt_is_of(const Debt *debt, Str site, Str home)
+{
+    return debt->site.len > 0 && site.len > 0 ? str_eq(debt->site, site) : str_eq(debt->home, home);
 }
 
 DebtVerdict debt_judge(const Debt *debt, const DebtView *view)

@@ -36,10 +36,11 @@ struct Debt {
     Str cause;          /* the id of the step that changed something */
     RequisiteKind kind; /* REQUISITE_WATCH, REQUISITE_ONCHANGES or REQUISITE_LISTEN */
     Str unit;           /* the unit that the reaction restarts, "ssh"; empty: it is none */
-    Str home;           /* the path of the site that has both; empty: not known */
-    Str run;            /* in which the change was made */
-    Str boot;           /* during which the change was made */
-    int64_t at_ms;      /* when it was made, or the run began */
+    Str site;      /* the name of the site that has both; empty: not known, or a file of steps */
+    Str home;      /* where that lies; empty: not known */
+    Str run;       /* in which the change was made */
+    Str boot;      /* during which the change was made */
+    int64_t at_ms; /* when it was made, or the run began */
     DebtState state;
     bool edge;        /* of the open run, and not only left from an earlier one */
     bool paid;        /* during the open run: before its end the disk may not have the reaction */
@@ -85,7 +86,10 @@ uint32_t debt_book_count(const DebtBook *book); /* owed ones */
 /* --- Where debts come from, and where they end --------------------------------------------- */
 
 /* Every edge of the graph that can become a debt; `home` is where its site lies. */
-void debts_of_graph(Arena *arena, const Graph *graph, Str home, Debt **out, uint32_t *count);
+void debts_of_graph(Arena *arena, const Graph *graph, Str site, Str home, Debt **out,
+                    uint32_t *count);
+/* Whether it belongs to the site of that name at that place. Of old debts only the place is known. */
+bool debt_is_of(const Debt *debt, Str site, Str home);
 
 typedef enum DebtVerdict {
     DEBT_STANDS,

@@ -2,11 +2,35 @@
  * strictly as the rest; who acts on them reads them again. */
 #include "model/parse.h"
 
-bool config_check(const SiteLoad *load, Value document, SiteEntries *triggers)
+enum {
+    SITE_NAME_MAX = 63
+};
+
+static bool name_check(const SiteLoad *load, Value name)
+{
+    Str text = value_is_string(name) ? value_str(name) : STR_EMPTY;
+    bool ok =
+        value_is_missing(name) || (text.len > 0 && text.len <= SITE_NAME_MAX &&
+                                   (ascii_is_alpha(text.data[0]) || ascii_is_digit(text.data[0])));
+    for (size_t i = 0; ok && i < text.len; i++) {
+        ok = ascii_is_name(text.data[i]) || text.data[i] == '-' || text.data[i] == '.';
+    }
+    if (!ok) {
+        site_problem(
+            load, "E0325", name,
+            "the name of a site has at most %d letters, digits, '.', '_' and '-', and starts "
+            "with a letter or digit",
+            SITE_NAME_MAX);
+    }
+    return ok;
+}
+
+bool config_check(const SiteLoad *load, Value document, Str *name, SiteEntries *triggers)
 {
     static const Field fields[] = {
         { "config", FIELD_MAP },
         { "events", FIELD_MAP },
+        { "name", FIELD_NAME },
         { 0 },
     };
     static const Field config_fields[] = {
@@ -23,7 +47,7 @@ bool config_check(const SiteLoad *load, Value document, SiteEntries *triggers)
         { 0 },
     };
     *triggers = (SiteEntries){ 0 };
-    Value given[2], config[1], store[2], events[1];
+    Value given[3], config[1], store[2], events[1];
     bool ok = fields_read_all(load, &(FieldSet){ .what = "config.yaml", .fields = fields },
                               document, given);
     ok = fields_read_all(load, &(FieldSet){ .what = "'config'", .fields = config_fields }, given[0],
@@ -35,6 +59,8 @@ bool config_check(const SiteLoad *load, Value document, SiteEntries *triggers)
     ok = fields_read_all(load, &(FieldSet){ .what = "'events'", .fields = event_fields }, given[1],
                          events) &&
          ok;
+    ok = name_check(load, given[2]) && ok;
+    *name = ok && value_is_string(given[2]) ? value_str(given[2]) : STR_EMPTY;
     return site_entries_parse(load, ENTRY_TRIGGERS, events[0], triggers) && ok;
 }
 

@@ -81,4 +81,4 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
 bool macros_check(const SiteLoad *load, Value document);
 bool triggers_check(const SiteLoad *load, Value document);
 bool reactions_check(const SiteLoad *load, Value document);
-bool config_check(const SiteLoad *load, Value document, SiteEntries *triggers);
+bool config_check(const SiteLoad *load, Value document, Str *name, SiteEntries *triggers);

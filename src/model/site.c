@@ -5,6 +5,7 @@
 #include "model/site_jobs.h"
 
 struct Site {
+    Str name; /* as config.yaml says; empty: it does not */
     SiteLoad load;
     SiteEntries variables, macros, jobs, triggers;
     StrMap files;    /* name -> JobFile, NULL when it could not be read */
@@ -12,6 +13,11 @@ struct Site {
     bool failed;     /* something in it is wrong, whoever asked for it */
     NameUses uses;
 };
+
+Str site_name(const Site *site)
+{
+    return site->name;
+}
 
 const SiteLoad *site_loaded_with(const Site *site)
 {
@@ -118,7 +124,7 @@ static bool bases_load(Site *site, const Str *only)
     if (only == NULL || str_eq(*only, STR("config.yaml"))) {
         ok = document_read(&site->load, STR("config.yaml"), DOCUMENT_KNOWN, value_missing(),
                            &missing, &config);
-        ok = !value_is_missing(config) && config_check(&site->load, config, &site->triggers) && ok;
+        ok = !value_is_missing(config) && config_check(&site->load, config, &site->name, &site->triggers) && ok;
     }
     for (size_t i = 0; i < COUNT_OF(bases); i++) {
         if (only == NULL || str_eq_c(*only, bases[i].path)) {

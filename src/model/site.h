@@ -74,6 +74,8 @@ MUST_CHECK bool site_check_document(const SiteLoad *load, Str path, Site **out);
  * macro that exists for other nodes only is left to the run. */
 MUST_CHECK bool site_check_names(Site *site);
 
+/* As config.yaml says; empty: it does not, or there is none. */
+Str site_name(const Site *site);
 const SiteLoad *site_loaded_with(const Site *site);
 /* In the order of their base files: variables/base.yaml, macros/base.yaml, jobs/base.yaml. */
 const SiteEntries *site_variables(const Site *site);

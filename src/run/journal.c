@@ -154,6 +154,7 @@ static bool shorten(Journal *journal, Error *err)
                                              .at_ms = debt->at_ms,
                                              .run = debt->run,
                                              .boot = debt->boot,
+                                             .name = debt->site,
                                              .path = debt->home,
                                              .debts = &one,
                                              .debt_count = 1 },
@@ -265,6 +266,7 @@ void journal_begin(Journal *journal, const JournalRun *run)
     journal->begun = true;
     journal->run = (JournalRun){ .id = arena_copy(arena, run->id),
                                  .site = arena_copy(arena, run->site),
+                                 .name = arena_copy(arena, run->name),
                                  .path = arena_copy(arena, run->path),
                                  .command = arena_copy(arena, run->command),
                                  .edges = run->edges,
@@ -291,6 +293,7 @@ static bool write_begin(Journal *journal, Error *err)
                              .run = journal->run.id,
                              .boot = journal->boot,
                              .site = journal->run.site,
+                             .name = journal->run.name,
                              .path = journal->run.path,
                              .command = journal->run.command,
                              .debts = (Debt *)journal->run.edges,

@@ -40,6 +40,7 @@ const DebtBook *journal_debts(const Journal *journal);
 typedef struct JournalRun {
     Str id;
     Str site;          /* digest */
+    Str name;          /* of the site; empty: it has none */
     Str path;          /* where the site lies */
     Str command;       /* for people */
     const Debt *edges; /* debts_of_graph(); borrowed until the journal is closed */

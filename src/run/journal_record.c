@@ -88,6 +88,7 @@ static void put_fields(Buf *out, const JournalRecord *record)
     put_text(out, "run", record->run);
     put_text(out, "boot", record->boot);
     put_text(out, "site", record->site);
+    put_text(out, "name", record->name);
     put_text(out, "path", record->path);
     put_text(out, "command", record->command);
     switch (record->kind) {
@@ -132,7 +133,7 @@ void journal_record_put(const JournalRecord *record, Buf *out)
 
 /* --- Reading ------------------------------------------------------------------------------- */
 
-static bool read_edge(Value v, Str home, Debt *out)
+static bool read_edge(Value v, const JournalRecord *record, Debt *out)
 {
     if (v.kind != VALUE_LIST || v.list->len < 4) {
         return false;
@@ -145,7 +146,8 @@ static bool read_edge(Value v, Str home, Debt *out)
     *out = (Debt){ .step = value_str(v.list->items[0]),
                    .cause = value_str(v.list->items[1]),
                    .unit = value_str(v.list->items[3]),
-                   .home = home };
+                   .site = record->name,
+                   .home = record->path };
     return debt_kind_from_name(value_str(v.list->items[2]), &out->kind) && out->step.len > 0;
 }
 
@@ -161,7 +163,7 @@ static bool read_edges(Value map, Arena *arena, JournalRecord *out)
     out->debts = ARENA_ARRAY(arena, Debt, edges->list->len);
     out->debt_count = edges->list->len;
     for (uint32_t i = 0; i < out->debt_count; i++) {
-        if (!read_edge(edges->list->items[i], out->path, &out->debts[i])) {
+        if (!read_edge(edges->list->items[i], out, &out->debts[i])) {
             return false;
         }
     }
@@ -175,6 +177,7 @@ static bool read_debt(Value map, Arena *arena, JournalRecord *out)
     *out->debts = (Debt){ .step = out->step,
                           .cause = value_get_text(map, "cause"),
                           .unit = value_get_text(map, "unit"),
+                          .site = out->name,
                           .home = out->path,
                           .run = out->run,
                           .boot = out->boot,
@@ -210,6 +213,7 @@ static bool read_record(Value map, Arena *arena, JournalRecord *out)
         .run = value_get_text(map, "run"),
         .boot = value_get_text(map, "boot"),
         .site = value_get_text(map, "site"),
+        .name = value_get_text(map, "name"),
         .path = value_get_text(map, "path"),
         .command = value_get_text(map, "command"),
         .step = value_get_text(map, "step"),

@@ -37,6 +37,7 @@ typedef struct JournalRecord {
     Str run;        /* begin, owed, end */
     Str boot;       /* begin, owed */
     Str site;       /* begin: the digest of the site */
+    Str name;       /* begin, owed: of the site; empty: it has none */
     Str path;       /* begin, owed: where the site lies */
     Str command;    /* begin: for people */
     Str step;       /* act, kept, done, paid, owed */

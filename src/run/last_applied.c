@@ -131,12 +131,18 @@ static bool parse(LastApplied *last, Str text)
     return true;
 }
 
-void last_applied_init(LastApplied *last, Arena *arena, Str home)
+static const char *file_name(Arena *arena, Str of)
 {
-    Digest digest = digest_value(value_string(home));
-    *last = (LastApplied){ .arena = arena };
-    last->file = arena_copy_c(
+    Digest digest = digest_value(value_string(of));
+    return arena_copy_c(
         arena, arena_format(arena, "%s%016llx", file_prefix, (unsigned long long)digest.low));
+}
+
+void last_applied_init(LastApplied *last, Arena *arena, Str site, Str home)
+{
+    *last = (LastApplied){ .arena = arena };
+    last->file = file_name(arena, site.len > 0 ? site : home);
+    last->former = site.len > 0 ? file_name(arena, home) : NULL;
     str_map_init(&last->steps, arena);
 }
 
@@ -144,7 +150,12 @@ bool last_applied_load(LastApplied *last, const Directory *state, Problems *prob
 {
     Str text;
     Error why;
-    if (!directory_read(state, last->arena, last->file, FILE_MAX, &text, &why)) {
+    bool found = directory_read(state, last->arena, last->file, FILE_MAX, &text, &why);
+    if (!found && why.kind == ERROR_NOT_FOUND && last->former != NULL) {
+        found = directory_read(state, last->arena, last->former, FILE_MAX, &text, &why);
+        last->changed = found; /* so that it is written under the name */
+    }
+    if (!found) {
         if (why.kind == ERROR_NOT_FOUND) {
             return true;
         }
@@ -211,6 +222,10 @@ bool last_applied_save(LastApplied *last, const Directory *state, Error *err)
         return false;
     }
     last->changed = false;
+    Error ignored; /* only room is lost */
+    if (last->former != NULL && directory_has(state, last->former)) {
+        (void)!directory_remove(state, last->former, &ignored);
+    }
     return true;
 }
 

@@ -26,9 +26,10 @@ static inline bool digest_equal(Digest a, Digest b)
 
 typedef struct LastApplied {
     Arena *arena;
-    const char *file; /* its name in the state directory */
-    StrMap steps;     /* id to LastEntry */
-    bool changed;     /* differs from the file */
+    const char *file;   /* its name in the state directory */
+    const char *former; /* the same by the place of the site, as earlier versions had it; or NULL */
+    StrMap steps;       /* id to LastEntry */
+    bool changed;       /* differs from the file */
 } LastApplied;
 
 typedef struct LastEntry {
@@ -37,8 +38,9 @@ typedef struct LastEntry {
     bool seen; /* looked up or set since loading */
 } LastEntry;
 
-/* With nothing in it. `home` is where the site lies. */
-void last_applied_init(LastApplied *last, Arena *arena, Str home);
+/* With nothing in it. `site` is the name of the site; empty: it has none, and `home`, where it lies,
+ * stands for it. */
+void last_applied_init(LastApplied *last, Arena *arena, Str site, Str home);
 /* An absent file is empty. A damaged one too, with a warning (E0705). */
 MUST_CHECK bool last_applied_load(LastApplied *last, const Directory *state, Problems *problems,
                                   Error *err);

@@ -13,7 +13,7 @@ enum {
 
 void run_leave_load(Run *run)
 {
-    (void)resume_load(run->config.state, run->arena, run->home, &run->resume);
+    (void)resume_load(run->config.state, run->arena, run->name, run->home, &run->resume);
 }
 
 bool run_came_back(const Run *run, uint32_t step, int64_t *asked_ms)

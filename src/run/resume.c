@@ -28,7 +28,7 @@ static void put(Arena *arena, Map *map, const char *key, Value value)
 
 static Value resume_value(Arena *arena, const Resume *resume)
 {
-    Map *map = map_new(arena, 5);
+    Map *map = map_new(arena, 6);
     List *argv = list_new(arena, resume->argc), *steps = list_new(arena, resume->step_count);
     for (uint32_t i = 0; i < resume->argc; i++) {
         list_push(arena, argv, value_string(resume->argv[i]));
@@ -41,6 +41,7 @@ static Value resume_value(Arena *arena, const Resume *resume)
         list_push(arena, steps, value_map(step));
     }
     put(arena, map, "format", value_string(str_from_c(format)));
+    put(arena, map, "site", value_string(resume->site));
     put(arena, map, "home", value_string(resume->home));
     put(arena, map, "resumes", value_bool(resume->resumes));
     put(arena, map, "argv", value_list(argv));
@@ -64,6 +65,7 @@ static bool read_note(Arena *arena, Str text, Resume *out)
         !str_eq_c(kind, format) || !get_text(note, "home", &out->home)) {
         return false;
     }
+    out->site = value_get_text(note, "site");
     const List *argv = value_get_list(note, "argv"), *steps = value_get_list(note, "steps");
     out->resumes = value_get_bool(note, "resumes");
     out->argv = ARENA_ARRAY(arena, Str, argv->len + 1);
@@ -89,10 +91,10 @@ static bool read_note(Arena *arena, Str text, Resume *out)
 
 /* --- On the disk ----------------------------------------------------------------------------- */
 
-static const char *note_name(Arena *arena, Str home)
+static const char *note_name(Arena *arena, Str site, Str home)
 {
     char digits[SHA256_HEX + 1];
-    sha256_hex(home, digits);
+    sha256_hex(site.len > 0 ? site : home, digits);
     return arena_copy_c(arena, arena_format(arena, "%.*s.json", NAME_DIGITS, digits));
 }
 
@@ -104,19 +106,29 @@ static bool open_folder(const char *state, Directory *out, Error *err)
            directory_open_child(&above, folder_name, out, err);
 }
 
-bool resume_load(const char *state, Arena *arena, Str home, Resume *out)
+static bool load_note(const Directory *folder, Arena *arena, const char *name, Resume *out)
+{
+    Str text;
+    Error err;
+    return directory_read(folder, arena, name, NOTE_MAX, &text, &err) &&
+           read_note(arena, text, out);
+}
+
+bool resume_load(const char *state, Arena *arena, Str site, Str home, Resume *out)
 {
     AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
     Error err;
-    Str text;
-    *out = (Resume){ .home = home };
-    if (open_folder(state, &folder, &err) &&
-        directory_read(&folder, arena, note_name(arena, home), NOTE_MAX, &text, &err) &&
-        read_note(arena, text, out) && str_eq(out->home, home)) {
-        return true;
+    bool found = open_folder(state, &folder, &err) &&
+                 ((load_note(&folder, arena, note_name(arena, site, home), out) &&
+                   str_eq(out->site, site) && (site.len > 0 || str_eq(out->home, home))) ||
+                  (load_note(&folder, arena, note_name(arena, STR_EMPTY, home), out) &&
+                   out->site.len == 0 && str_eq(out->home, home)));
+    if (!found) {
+        *out = (Resume){ 0 };
     }
-    *out = (Resume){ .home = home };
-    return false;
+    out->site = site;
+    out->home = home;
+    return found;
 }
 
 bool resume_list(const char *state, Arena *arena, Resume **out, uint32_t *count, Error *err)
@@ -151,8 +163,13 @@ bool resume_save(const Directory *state, const Resume *resume, Error *err)
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     arena_init(&arena, ARENA_UNLIMITED);
-    const char *name = note_name(&arena, resume->home);
+    const char *name = note_name(&arena, resume->site, resume->home);
     if (!directory_make_child(state, folder_name, &folder, err)) {
+        return false;
+    }
+    const char *former = note_name(&arena, STR_EMPTY, resume->home);
+    if (resume->site.len > 0 && directory_has(&folder, former) &&
+        !directory_remove(&folder, former, err)) {
         return false;
     }
     if (resume->step_count == 0) {

@@ -21,7 +21,8 @@ typedef struct ResumeStep {
 } ResumeStep;
 
 typedef struct Resume {
-    Str home;     /* of the site */
+    Str site;     /* its name; empty: it has none, and its place stands for it */
+    Str home;     /* where it lies */
     bool resumes; /* goes on by itself */
     Str *argv;    /* of the command, without the program */
     uint32_t argc;
@@ -29,8 +30,9 @@ typedef struct Resume {
     uint32_t step_count;
 } Resume;
 
-/* The note of a site. False when there is none, or none that can be read. */
-bool resume_load(const char *state, Arena *arena, Str home, Resume *out);
+/* The note of a site, also one by its place, as earlier versions wrote it. False when there is none,
+ * or none that can be read. */
+bool resume_load(const char *state, Arena *arena, Str site, Str home, Resume *out);
 /* All notes that go on by themselves. A state directory that is not there has none. */
 MUST_CHECK bool resume_list(const char *state, Arena *arena, Resume **out, uint32_t *count,
                             Error *err);

@@ -31,6 +31,7 @@ struct Run {
     Scope *scope;
     Host *host;
     Str home; /* where the site lies, from "/" */
+    Str name; /* of the site; empty: it is one file of steps, and its path stands for it */
     bool
         checking; /* before the run: the machine is not asked, because steps may change the answer */
     Steps steps;

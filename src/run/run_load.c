@@ -28,6 +28,16 @@ static bool load_facts(Run *run)
     return true;
 }
 
+/* The last part of a path; empty for "/". */
+static Str folder_name(Str path)
+{
+    while (path.len > 1 && str_ends(path, STR("/"))) {
+        path.len--;
+    }
+    size_t slash = str_find_last(path, STR("/"));
+    return slash == STR_NOT_FOUND ? path : str_from_offset(path, slash + 1);
+}
+
 static bool load_site(Run *run)
 {
     Error err;
@@ -55,7 +65,13 @@ static bool load_site(Run *run)
                       .modules = run->config.modules,
                       .reader = reader,
                       .problems = run->problems };
-    return file.len > 0 ? site_load_file(&load, file, &run->site) : site_load(&load, &run->site);
+    if (file.len > 0) {
+        return site_load_file(&load, file, &run->site);
+    }
+    bool ok = site_load(&load, &run->site);
+    Str name = site_name(run->site);
+    run->name = name.len > 0 ? name : folder_name(run->home);
+    return ok;
 }
 
 static bool load_node(Run *run)

@@ -232,7 +232,7 @@ static Str world_scrub(void *context, Str text, Arena *arena)
 /* Of a site that is still there, whose own runs deal with it. */
 static bool is_of_other_site(const Run *run, const Debt *debt)
 {
-    return debt->home.len > 0 && !str_eq(debt->home, run->home) &&
+    return debt->home.len > 0 && !debt_is_of(debt, run->name, run->home) &&
            file_exists(arena_copy_c(run->arena, debt->home));
 }
 
@@ -334,7 +334,7 @@ static void books_close(Books *books)
 
 static bool load_last_applied(Run *run, Error *err)
 {
-    last_applied_init(&run->last, run->arena, run->home);
+    last_applied_init(&run->last, run->arena, run->name, run->home);
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
     Error missing;
     return !directory_open(run->config.state, &state, &missing) ||
@@ -477,10 +477,11 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
     }
     books->id = run_id_make(run->arena);
     run->values = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof(Str));
-    debts_of_graph(run->arena, run->graph, run->home, &edges, &edge_count);
+    debts_of_graph(run->arena, run->graph, run->name, run->home, &edges, &edge_count);
     const uint16_t *owed = find_debts(run, journal_debts(books->journal), NULL, books);
     journal_begin(books->journal, &(JournalRun){ .id = books->id,
                                                  .site = run_site_digest(run),
+                                                 .name = run->name,
                                                  .path = run->home,
                                                  .command = run->config.command,
                                                  .edges = edges,

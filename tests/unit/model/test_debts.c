@@ -272,7 +272,7 @@ static void edges_that_can_owe_come_from_the_graph(void **state)
     Graph graph = { .steps = { steps, 3 }, .edges = all, .edge_count = COUNT_OF(all) };
     Debt *found;
     uint32_t count;
-    debts_of_graph(arena, &graph, STR("/srv/site"), &found, &count);
+    debts_of_graph(arena, &graph, STR("site"), STR("/srv/site"), &found, &count);
     assert_int_equal(count, 3);
     assert_str(found[0].step, "j#nginx");
     assert_str(found[0].cause, "j#conf");

@@ -25,7 +25,7 @@ static void load(Fixture *fixture, uint32_t warned)
 {
     Problems problems;
     problems_init(&problems, &fixture->scratch->arena);
-    last_applied_init(&fixture->last, &fixture->scratch->arena, STR("/srv/site"));
+    last_applied_init(&fixture->last, &fixture->scratch->arena, STR_EMPTY, STR("/srv/site"));
     assert_true(last_applied_load(&fixture->last, &fixture->directory, &problems, &fixture->err));
     assert_int_equal(problems.count, warned);
 }
@@ -186,6 +186,30 @@ static void many_steps_and_long_names_come_back(void **state)
 
 #define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+/* As a version wrote it that knew sites by their places. */
+static void what_is_known_by_place_moves_to_the_name(void **state)
+{
+    Fixture *fixture = *state;
+    Problems problems;
+    problems_init(&problems, &fixture->scratch->arena);
+    last_applied_set(&fixture->last, STR("job#a"), digest(fixture, "1"));
+    save(fixture);
+    const char *former = fixture->last.file;
+    last_applied_init(&fixture->last, &fixture->scratch->arena, STR("site"), STR("/srv/site"));
+    assert_string_not_equal(fixture->last.file, former);
+    assert_true(last_applied_load(&fixture->last, &fixture->directory, &problems, &fixture->err));
+    assert_int_equal(last_applied_cause(&fixture->last, STR("job#a"), digest(fixture, "1")),
+                     CAUSE_DRIFT);
+    save(fixture);
+    assert_true(has_file(fixture));
+    assert_false(directory_has(&fixture->directory, former));
+    last_applied_init(&fixture->last, &fixture->scratch->arena, STR("site"),
+                      STR("/elsewhere/site"));
+    assert_true(last_applied_load(&fixture->last, &fixture->directory, &problems, &fixture->err));
+    assert_int_equal(last_applied_cause(&fixture->last, STR("job#a"), digest(fixture, "2")),
+                     CAUSE_INTENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +219,7 @@ int main(void)
         IN_FOLDER(a_run_without_news_writes_nothing),
         IN_FOLDER(a_damaged_file_is_told_and_counts_as_empty),
         IN_FOLDER(many_steps_and_long_names_come_back),
+        IN_FOLDER(what_is_known_by_place_moves_to_the_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static void save(Fixture *fixture, const char *home, bool resumes)
     Str argv[] = { STR("apply"), STR("--define=a=\"b\n\""), STR("/srv/site") };
     ResumeStep steps[] = { { STR("job#restart"), STR("boot-1"), 1000 },
                            { STR("job#again"), STR("boot-2"), 2000 } };
-    Resume resume = { str_from_c(home), resumes, argv, 3, steps, 2 };
+    Resume resume = { STR_EMPTY, str_from_c(home), resumes, argv, 3, steps, 2 };
     assert_true(resume_save(&fixture->directory, &resume, &fixture->err));
 }
 
@@ -55,7 +55,7 @@ static void test_note_comes_back_as_it_was(void **state)
     Fixture *fixture = *state;
     Resume found;
     save(fixture, "/srv/site", true);
-    assert_true(resume_load(fixture->state, &fixture->arena, STR("/srv/site"), &found));
+    assert_true(resume_load(fixture->state, &fixture->arena, STR_EMPTY, STR("/srv/site"), &found));
     assert_true(found.resumes);
     assert_int_equal(found.argc, 3);
     assert_str(found.argv[1], "--define=a=\"b\n\"");
@@ -64,6 +64,25 @@ static void test_note_comes_back_as_it_was(void **state)
     assert_str(step->boot, "boot-2");
     assert_int_equal(step->asked_ms, 2000);
     assert_null(resume_find(&found, STR("job#other")));
+}
+
+static void test_note_by_place_moves_to_the_name(void **state)
+{
+    Fixture *fixture = *state;
+    Resume found, *all;
+    uint32_t count;
+    save(fixture, "/srv/site", true);
+    assert_true(
+        resume_load(fixture->state, &fixture->arena, STR("site"), STR("/srv/site"), &found));
+    assert_int_equal(found.step_count, 2);
+    assert_true(resume_save(&fixture->directory, &found, &fixture->err));
+    assert_true(resume_list(fixture->state, &fixture->arena, &all, &count, &fixture->err));
+    assert_int_equal(count, 1);
+    assert_true(
+        resume_load(fixture->state, &fixture->arena, STR("site"), STR("/elsewhere"), &found));
+    assert_false(
+        resume_load(fixture->state, &fixture->arena, STR("other"), STR("/srv/site"), &found));
+    assert_str(found.site, "other");
 }
 
 static void test_sites_have_notes_of_their_own(void **state)
@@ -77,7 +96,8 @@ static void test_sites_have_notes_of_their_own(void **state)
     save(fixture, "/srv/one", true);
     save(fixture, "/srv/two", true);
     save(fixture, "/srv/quiet", false);
-    assert_false(resume_load(fixture->state, &fixture->arena, STR("/srv/three"), &found));
+    assert_false(
+        resume_load(fixture->state, &fixture->arena, STR_EMPTY, STR("/srv/three"), &found));
     assert_int_equal(found.step_count, 0);
     assert_str(found.home, "/srv/three");
     assert_true(resume_list(fixture->state, &fixture->arena, &all, &count, &fixture->err));
@@ -117,7 +137,8 @@ static void test_what_is_no_note_is_as_none(void **state)
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         assert_true(directory_write(&notes, entries[0].name.data, str_from_c(texts[i]), false,
                                     &fixture->err));
-        assert_false(resume_load(fixture->state, &fixture->arena, STR("/srv/site"), &found));
+        assert_false(
+            resume_load(fixture->state, &fixture->arena, STR_EMPTY, STR("/srv/site"), &found));
         assert_int_equal(found.step_count, 0);
         uint32_t listed;
         assert_true(resume_list(fixture->state, &fixture->arena, &all, &listed, &fixture->err));
@@ -151,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_STATE(test_note_comes_back_as_it_was),
         WITH_STATE(test_sites_have_notes_of_their_own),
+        WITH_STATE(test_note_by_place_moves_to_the_name),
         WITH_STATE(test_what_is_no_note_is_as_none),
         WITH_STATE(test_unit_quotes_what_systemd_would_expand),
     };
