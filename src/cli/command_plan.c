@@ -78,7 +78,9 @@ const Command command_plan = {
     .text =
         "PATH is a site, or one file of steps. Every step is checked and nothing is touched.\n"
         "What only a run can tell, such as the output of a command, is unknown, and so is\n"
-        "what depends on it.\n"
+        "what depends on it. What the machine lacks for a step, and no earlier step may bring, is "
+        "a\n"
+        "failure: the plan could not be carried out (exit 1).\n"
         "\n"
         "A plan writes nothing, so it leaves no record either: 'eden why' tells of applies. Why a\n"
         "step would run or be skipped is shown here, with --verbose of every step.\n"
