@@ -197,9 +197,10 @@ static void says_what_it_manages_and_needs(void **state)
     set_param(fixture, "creates", texts(fixture, "/a", "/b"));
     set_text(fixture, "user", "web");
     fixture->call.action->claims(&fixture->arena, fixture->params, claims);
-    assert_int_equal(claims->len, 4);
+    assert_int_equal(claims->len, 5);
     assert_str(value_str(claims->items[0]), "path:/a");
-    assert_str(value_str(claims->items[2]), "needs:user:web");
+    assert_str(value_str(claims->items[2]), "brings:*");
+    assert_str(value_str(claims->items[3]), "needs:user:web");
 }
 
 static void below_another_root_that_is_the_root(void **state)

@@ -90,7 +90,10 @@ static void a_user_that_is_as_wanted_stays(void **state)
     set_text(fixture, "password", "$6$a$b");
     assert_true(check(fixture));
     assert_false(fixture->outcome.changed);
-    set_text(fixture, "shell", "/bin/bash");
+    set_text(fixture, "shell", "/etc/bash");
+    assert_false(check(fixture));
+    assert_string_equal(fixture->err.text, "there is no shell '/etc/bash'");
+    put(fixture, "/etc/bash", "");
     assert_true(check(fixture));
     assert_true(fixture->outcome.changed);
     assert_int_equal(fixture->outcome.changes->len, 1);

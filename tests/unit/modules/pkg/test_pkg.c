@@ -232,10 +232,12 @@ static void packages_are_claimed_by_name(void **state)
     fixture->call.action->claims(&fixture->arena, fixture->params, claims);
     use_action(fixture, "pkg.removed");
     set_packages(fixture, "nano", NULL);
-    fixture->call.action->claims(&fixture->arena, fixture->params, claims);
-    assert_int_equal(claims->len, 2);
     assert_str(value_str(claims->items[0]), "pkg:vim");
-    assert_str(value_str(claims->items[1]), "drops:pkg:nano");
+    assert_true(str_starts(value_str(claims->items[1]), STR("brings:")));
+    claims = list_new(&fixture->arena, 2);
+    fixture->call.action->claims(&fixture->arena, fixture->params, claims);
+    assert_int_equal(claims->len, 1);
+    assert_str(value_str(claims->items[0]), "drops:pkg:nano");
 }
 
 #define BESIDE_DPKG(test) cmocka_unit_test_setup_teardown(test, set_up_dpkg, tear_down)
