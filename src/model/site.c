@@ -124,7 +124,8 @@ static bool bases_load(Site *site, const Str *only)
     if (only == NULL || str_eq(*only, STR("config.yaml"))) {
         ok = document_read(&site->load, STR("config.yaml"), DOCUMENT_KNOWN, value_missing(),
                            &missing, &config);
-        ok = !value_is_missing(config) && config_check(&site->load, config, &site->name, &site->triggers) && ok;
+        ok = !value_is_missing(config) &&
+             config_check(&site->load, config, &site->name, &site->triggers) && ok;
     }
     for (size_t i = 0; i < COUNT_OF(bases); i++) {
         if (only == NULL || str_eq_c(*only, bases[i].path)) {
