@@ -6,6 +6,7 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/rate.h"
 #include "rpc/access.h"
 
 struct SessionLink {
@@ -16,7 +17,10 @@ struct SessionLink {
     GrpcClient *client;                      /* NULL: there is no connection */
     GrpcCall *call;                          /* NULL: it does not stand yet */
     char why[sizeof(((Error *)NULL)->text)]; /* there is none, as the log has it; "": there is */
+    Rate delay_log;
 };
+
+#define DELAY_LOG_LIMIT ((RateLimit){ .per_second = 1, .burst = 1 })
 
 static const Http2Header metadata[] = { { { PROTOCOL_HEADER, sizeof PROTOCOL_HEADER - 1 },
                                           { "1", 1 } } };
@@ -177,6 +181,16 @@ static void skewed(void *context, int64_t server_ms, int64_t node_ms)
                 LOG_INT("server_ms", server_ms));
 }
 
+static void delayed(void *context, uint64_t delay_ms)
+{
+    SessionLink *link = context;
+    /* One line a minute. */
+    if (rate_take(&link->delay_log, DELAY_LOG_LIMIT, loop_now_ms(link->options.loop) / 60, 1)) {
+        log_warning("the server delays what this node sends: its rate is used up",
+                    LOG_INT("delay_ms", (int64_t)delay_ms));
+    }
+}
+
 static const SessionNodeOps node_ops = {
     .connect = connect_to,
     .disconnect = disconnect,
@@ -187,6 +201,7 @@ static const SessionNodeOps node_ops = {
     .moved = moved,
     .refused = refused,
     .skewed = skewed,
+    .delayed = delayed,
 };
 
 /* --- What the owner says --------------------------------------------------------------------- */

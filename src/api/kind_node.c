@@ -86,6 +86,9 @@ static KindItem item_of_node(const Kind *kind, Arena *arena, const NodeEntry *no
     set_moment(arena, status, "since", node->since_ms);
     set_text(arena, status, "version", node->version);
     set_bool(arena, status, "facts", node->has_facts);
+    map_set_str(arena, status, STR("results_bytes"), value_int(node->results_bytes));
+    set_moment(arena, status, "limited", node->limited_ms);
+    set_text(arena, status, "limit", node->limited_ms == 0 ? "none" : node->limit);
     set_bool(arena, status, "server", record->is_server);
     set_text(arena, status, "address", record->address);
     set_key(arena, status, &record->key);
@@ -122,6 +125,9 @@ static KindItem item_of_asking(const Kind *kind, Arena *arena, const JoiningEntr
     set_moment(arena, status, "since", first->asked_ms);
     set_text(arena, status, "version", "");
     set_bool(arena, status, "facts", false);
+    map_set_str(arena, status, STR("results_bytes"), value_int(0));
+    set_moment(arena, status, "limited", 0);
+    set_text(arena, status, "limit", "none");
     set_bool(arena, status, "server", false);
     set_text(arena, status, "address", first->address);
     set_text(arena, status, "key", pin);
@@ -274,6 +280,16 @@ static const KindField status[] = {
       .help = "alive; of one that is silent, when it was heard of last; null: nobody knows" },
     { .name = "version", .help = "of eden, as it says itself while alive" },
     { .name = "facts", .type = KIND_FIELD_BOOL, .help = "it has sent some" },
+    { .name = "results_bytes",
+      .type = KIND_FIELD_INT,
+      .help = "bytes that results of its runs take on the server, about" },
+    { .name = "limited",
+      .type = KIND_FIELD_TIME,
+      .help = "when it last exceeded its budget; null: never" },
+    { .name = "limit",
+      .type = KIND_FIELD_CHOICE,
+      .choices = "none|rate|results",
+      .help = "which limit: rate, its records wait; results, they are refused" },
     { .name = "server", .type = KIND_FIELD_BOOL, .help = "it is one" },
     { .name = "address", .help = "whence it asked to join" },
     { .name = "key", .help = "the pin of its key" },

@@ -195,6 +195,9 @@ static void check_annotations(Arena *arena, Value annotations, FieldProblems *pr
 
 static Value wanted(Arena *arena, Value given, bool is_patch, Value present)
 {
+    if (given.kind == VALUE_NULL) {
+        return value_map(map_new(arena, 0)); /* RFC 7396: it goes */
+    }
     if (value_is_missing(given)) {
         return is_patch && present.kind == VALUE_MAP ? present : value_map(map_new(arena, 0));
     }
@@ -212,10 +215,10 @@ static Value metadata_map(const ObjectBody *body, const char *name, FieldProblem
 {
     const Value *value =
         value_is_missing(body->metadata) ? NULL : value_get(body->metadata, str_from_c(name));
-    if (value == NULL || value->kind == VALUE_NULL) {
+    if (value == NULL) {
         return value_missing();
     }
-    if (value->kind != VALUE_MAP) {
+    if (value->kind != VALUE_MAP && value->kind != VALUE_NULL) {
         field_problem(arena, problems, arena_format(arena, "/metadata/%s", name),
                       "must be an object");
         return value_missing();

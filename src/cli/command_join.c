@@ -1,4 +1,6 @@
 /* eden join: makes this machine a node of a cluster. */
+#include <stdlib.h>
+
 #include "agent/join.h"
 #include "agent/ssh_answer.h"
 #include "base/ascii_case.h"
@@ -15,6 +17,8 @@ enum {
     HOST_KEY_MAX = 4096     /* bytes of its file */
 };
 
+#define TOKEN_VARIABLE "EDEN_JOIN_TOKEN"
+
 typedef struct Work {
     Invocation *invocation;
     Loop *loop;
@@ -29,29 +33,67 @@ typedef struct Work {
 
 /* --- What is asked for ----------------------------------------------------------------------- */
 
-static bool read_token(Work *work, const char *given, Error *err)
+/* Others can see the command line of a process, and some its environment, for as long as it runs: what
+ * stands there is overwritten. Both are memory of this process. */
+static void wipe(const char *secret)
 {
-    Arena *arena = work->invocation->arena;
-    Str text = str_from_c(given);
-    if (strcmp(given, "-") == 0 && !file_read(arena, given, TOKEN_INPUT_MAX, &text, err)) {
-        return false;
-    }
+    memset((char *)secret, '*', strlen(secret));
+}
+
+static bool take_token(Work *work, Str text, const char *whence, Error *err)
+{
     if (!token_parse(str_trim(text), &work->token, err)) {
-        return error_wrap(err, "--token");
+        return error_wrap(err, "%s", whence);
     }
     work->options.token = &work->token;
     return true;
+}
+
+/* From --token-file, the environment, or --token; of these at most one. */
+static bool read_token(Work *work, Error *err)
+{
+    const Invocation *invocation = work->invocation;
+    const char *given = invocation_text(invocation, "token");
+    const char *file = invocation_text(invocation, "token-file");
+    const char *set = getenv(TOKEN_VARIABLE);
+    set = set != NULL && set[0] != '\0' ? set : NULL;
+    bool is_input = given != NULL && strcmp(given, "-") == 0;
+    bool is_one = (given != NULL) + (file != NULL) + (set != NULL) <= 1;
+    bool ok = true;
+    if (!is_one) {
+        ok = error_set(err, ERROR_INVALID,
+                       "give one of --token-file, " TOKEN_VARIABLE " and --token");
+    } else if (file != NULL || is_input) {
+        Str text;
+        ok = file_read_secret(invocation->arena, is_input ? given : file, TOKEN_INPUT_MAX, &text,
+                              err) &&
+             take_token(work, text, is_input ? "--token" : "--token-file", err);
+    } else if (set != NULL) {
+        ok = take_token(work, str_from_c(set), TOKEN_VARIABLE, err);
+    } else if (given != NULL) {
+        ok = take_token(work, str_from_c(given), "--token", err);
+    }
+    if (given != NULL && !is_input) {
+        wipe(given);
+    }
+    if (set != NULL) {
+        wipe(set);
+        unsetenv(TOKEN_VARIABLE);
+    }
+    return ok;
 }
 
 static bool read_wish(Work *work, Error *err)
 {
     const Invocation *invocation = work->invocation;
     const char *server = invocation_text(invocation, "server");
-    const char *token = invocation_text(invocation, "token");
     const char *pin = invocation_text(invocation, "ca-pin");
     const char *name = invocation_text(invocation, "name");
     NodeJoinOptions *options = &work->options;
-    if (server == NULL || (pin == NULL && token != NULL)) {
+    if (!read_token(work, err)) {
+        return false;
+    }
+    if (server == NULL || (pin == NULL && options->token != NULL)) {
         return error_set(err, ERROR_INVALID,
                          "needs --server, and with a token --ca-pin; 'eden tokens create' on a "
                          "server prints the whole line");
@@ -72,7 +114,7 @@ static bool read_wish(Work *work, Error *err)
                                               "--name must give one")
                             : error_wrap(err, "--name");
     }
-    return token == NULL || read_token(work, token, err);
+    return true;
 }
 
 /* --- What happens ---------------------------------------------------------------------------- */
@@ -237,7 +279,12 @@ static const Option options[] = {
       .help = "a server of the cluster: its name or address, and the port of its API (1338)" },
     { .name = "token",
       .argument = "TOKEN",
-      .help = "lets this machine in at once; '-' reads it from standard input" },
+      .help = "lets this machine in at once; '-' reads it from standard input; on the command line "
+              "it is overwritten as soon as it is read" },
+    { .name = "token-file",
+      .argument = "FILE",
+      .help =
+          "reads the token from a file that only its owner can read; else from EDEN_JOIN_TOKEN" },
     { .name = "ca-pin",
       .argument = "PIN",
       .help = "the CA to trust: sha256: and 64 digits; else a server has to ask over SSH" },
@@ -270,7 +317,10 @@ const Command command_join = {
     .text =
         "On a server, 'eden tokens create' prints the whole line to run here: with the address\n"
         "of the server, a token, and the pin of the cluster's CA. The token never leaves this\n"
-        "machine, and a server that the pinned CA does not vouch for is told nothing.\n"
+        "machine, and a server that the pinned CA does not vouch for is told nothing. Other users\n"
+        "of this machine can see a command line: --token-file, --token - and the variable\n"
+        "EDEN_JOIN_TOKEN keep the token from them; in the command line and in the variable it is\n"
+        "overwritten as soon as it is read.\n"
         "\n"
         "Without a token, somebody has to approve the key that this machine made: the command\n"
         "prints what to run on a server, and waits. When it is ended before that, the same\n"

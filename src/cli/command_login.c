@@ -186,7 +186,7 @@ static bool read_token(Login *login, Error *err)
     Error ignored;
     Str text;
     if (file != NULL) {
-        if (!file_read(login->arena, file, TOKEN_INPUT_MAX, &text, err)) {
+        if (!file_read_secret(login->arena, file, TOKEN_INPUT_MAX, &text, err)) {
             return false;
         }
     } else if (set != NULL && set[0] != '\0') {

@@ -338,6 +338,27 @@ DoctorResult judge_waiting(Arena *arena, const DoctorView *view)
                     "nobody asks to be let in");
 }
 
+/* Within a day. */
+DoctorResult judge_budgets(Arena *arena, const DoctorView *view)
+{
+    DoctorResult result = need(arena, view, &view->nodes);
+    Named limited = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    if (result.text.len > 0) {
+        return result;
+    }
+    const List *all = object_items(view->nodes.json);
+    for (uint32_t i = 0; i < all->len; i++) {
+        Value status = object_status(all->items[i]);
+        int64_t at_ms;
+        if (utc_parse(value_get_text(status, "limited"), &at_ms) &&
+            view->now_ms - at_ms < PKI_DAY_MS) {
+            add(&limited, object_name(all->items[i]), value_get_text(status, "limit"));
+        }
+    }
+    return conclude(arena, &limited, DOCTOR_WARNING, "exceeded their budget today",
+                    "all nodes stay within their budget");
+}
+
 DoctorResult judge_certificates(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->pki);

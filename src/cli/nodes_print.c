@@ -106,6 +106,14 @@ static void add_member(Table *table, Value object)
                           STR_ARG(value_get_text(node, "certificate_expires")),
                           value_get_bool(node, "revoked") ? "; it is revoked" : ""));
     add_line(table, "key", value_get_text(node, "key"));
+    if (value_get_text(node, "limited").len > 0) {
+        bool refused = str_eq_c(value_get_text(node, "limit"), "results");
+        add_line(table, "budget",
+                 arena_format(arena, "exceeded, last at %" STR_FMT ": %s",
+                              STR_ARG(value_get_text(node, "limited")),
+                              refused ? "results are refused, their room is used up"
+                                      : "what it sends is delayed"));
+    }
     add_line(table, "facts",
              value_get_bool(node, "facts")
                  ? arena_format(arena, "'eden facts --node %" STR_FMT "' shows them", STR_ARG(name))

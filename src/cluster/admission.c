@@ -39,6 +39,7 @@ typedef enum SeenKind {
     SEEN_NODE,
     SEEN_JOINING,
     SEEN_REVOCATIONS,
+    SEEN_REMOVED,
     SEEN_OTHER, /* last, as there may be none: the token, or the machine that gives way */
     SEEN_COUNT
 } SeenKind;
@@ -259,6 +260,9 @@ static bool decide(void *context, Change *change, Error *err)
     join_decide(&attempt->request, &known->facts, &verdict);
     join_reply_make(&attempt->request, &verdict, known->facts.now_ms, &attempt->reply);
     attempt->is_new = verdict.result == JOIN_ADMITTED && !verdict.again;
+    if (attempt->is_new && change_has(change, SEEN_REMOVED)) {
+        return certify_refuse_removed(attempt->request.name, err);
+    }
     if (verdict.result == JOIN_PENDING) {
         return let_wait(attempt, change, known, err);
     }
@@ -327,9 +331,9 @@ static void record(Attempt *attempt, AuditOutcome outcome, Str detail, AuditDone
     const JoinRequest *request = &attempt->request;
     pin_text(&request->key_pin, pin);
     AuditEntry entry = { .who = request->has_token
-                                    ? arena_format(&attempt->arena, "token %s, key %s",
+                                    ? arena_format(&attempt->arena, "join:token %s, key %s",
                                                    request->token_id, pin)
-                                    : arena_format(&attempt->arena, "approved key %s", pin),
+                                    : arena_format(&attempt->arena, "join:approved key %s", pin),
                          .by = PRINCIPAL_JOIN,
                          .address = str_from_c(attempt->address),
                          .verb = STR("join"),
@@ -405,6 +409,7 @@ static void begin(Attempt *attempt)
         [SEEN_NODE] = cluster_key_node(arena, prefix, name),
         [SEEN_JOINING] = cluster_key_joining(arena, prefix, name),
         [SEEN_REVOCATIONS] = cluster_key_revocations(arena, prefix),
+        [SEEN_REMOVED] = cluster_key_removed(arena, prefix, name),
     };
     bool has_other = true;
     if (request->has_token) {

@@ -13,6 +13,12 @@
 
 /* --- Pieces that joining has in common ------------------------------------------------------- */
 
+bool certify_refuse_removed(const char *name, Error *err)
+{
+    return error_set(err, ERROR_UNAVAILABLE,
+                     "what the removed node '%s' has left is still being deleted; try again", name);
+}
+
 bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Public *key,
                    int64_t now_ms, NodeRecord *node, Certified *out, Error *err)
 {
@@ -78,6 +84,7 @@ enum {
     SEEN_NODE,
     SEEN_JOINING,
     SEEN_REVOCATIONS,
+    SEEN_REMOVED,
     SEEN_COUNT
 };
 
@@ -127,6 +134,9 @@ static bool decide_admit(Wish *wish, Change *change, RevocationList *revoked, in
         return error_set(err, ERROR_CONFLICT,
                          "a node called '%s' is there already; remove it, or take another name",
                          wish->name);
+    }
+    if (change_has(change, SEEN_REMOVED)) {
+        return certify_refuse_removed(wish->name, err);
     }
     snprintf(node.name, sizeof node.name, "%s", wish->name);
     if (!enrolment_make(node.enrolment, err) ||
@@ -188,6 +198,7 @@ static void start(const CertifySettings *settings, Str name, Str serial, Str csr
         [SEEN_NODE] = cluster_key_node(&arena, prefix, name),
         [SEEN_JOINING] = cluster_key_joining(&arena, prefix, name),
         [SEEN_REVOCATIONS] = cluster_key_revocations(&arena, prefix),
+        [SEEN_REMOVED] = cluster_key_removed(&arena, prefix, name),
     };
     Change *change;
     change_start(&(ChangeSpec){ .store = settings->at.store,

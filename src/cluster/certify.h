@@ -41,6 +41,8 @@ void certify_admit(const CertifySettings *settings, Str name, Str csr, CertifyDo
 
 /* --- Between files of this folder ------------------------------------------------------------ */
 
+/* What is left of a node that had the name has to go first: ERROR_UNAVAILABLE. Always false. */
+bool certify_refuse_removed(const char *name, Error *err);
 /* Issues a certificate for the record by its enrolment, and fills in what is known of it. */
 MUST_CHECK bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Public *key,
                               int64_t now_ms, NodeRecord *node, Certified *out, Error *err);

@@ -30,6 +30,16 @@ Str cluster_key_silent(Arena *arena, Str prefix, Str name)
     return key_make(arena, prefix, KEY_NODE_SILENT, &name, 1);
 }
 
+Str cluster_key_removed(Arena *arena, Str prefix, Str name)
+{
+    return key_make(arena, prefix, KEY_REMOVED, &name, 1);
+}
+
+Str cluster_key_removed_all(Arena *arena, Str prefix)
+{
+    return key_make_prefix(arena, prefix, KEY_REMOVED, NULL, 0);
+}
+
 Str cluster_key_facts(Arena *arena, Str prefix, Str name)
 {
     return key_make(arena, prefix, KEY_FACTS, &name, 1);

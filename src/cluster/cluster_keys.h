@@ -10,6 +10,9 @@ Str cluster_key_node_all(Arena *arena,
 Str cluster_key_alive(Arena *arena, Str prefix, Str name);
 /* Since when it has none; it stays when the node comes back, and means nothing then. */
 Str cluster_key_silent(Arena *arena, Str prefix, Str name);
+/* There while something is left of a node that was removed; what all of these start with. */
+Str cluster_key_removed(Arena *arena, Str prefix, Str name);
+Str cluster_key_removed_all(Arena *arena, Str prefix);
 Str cluster_key_facts(Arena *arena, Str prefix, Str name);
 /* What it has said about its trust; what all of these start with. */
 Str cluster_key_trust_of(Arena *arena, Str prefix, Str name);

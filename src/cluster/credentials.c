@@ -307,12 +307,10 @@ static void describe(const ProofItem *item, ItemKind kind, Principal *out)
     if (item->name[0] == '\0') {
         /* It may stand in the certificate that is made from it. */
         snprintf(out->name, sizeof out->name, "%s-%s", kind_word(kind), item->id.text);
-        snprintf(out->who, sizeof out->who, "%s %s", kind_word(kind), item->id.text);
     } else {
         snprintf(out->name, sizeof out->name, "%s", item->name);
-        snprintf(out->who, sizeof out->who, "%s (%s %s)", item->name, kind_word(kind),
-                 item->id.text);
     }
+    principal_name_who(kind_word(kind), item->id.text, item->name, out);
     snprintf(out->credential, sizeof out->credential, "%s:%s", kind_word(kind), item->id.text);
     snprintf(out->roles, sizeof out->roles, "%s", item->roles);
 }
@@ -407,12 +405,8 @@ static bool describe_session(const Credentials *credentials, const SessionItem *
     }
     describe(item, kind, out);
     out->kind = PRINCIPAL_SESSION;
-    if (item->name[0] == '\0') {
-        snprintf(out->who, sizeof out->who, "session of %s %s", kind_word(kind), item->id.text);
-    } else {
-        snprintf(out->who, sizeof out->who, "%s (session of %s %s)", item->name, kind_word(kind),
-                 item->id.text);
-    }
+    principal_name_who(kind == ITEM_TOKEN ? "session of token" : "session of certificate",
+                       item->id.text, item->name, out);
     memcpy(out->session, session->hash.text, sizeof out->session);
     if (session->expires_ms < out->expires_ms) {
         out->expires_ms = session->expires_ms;

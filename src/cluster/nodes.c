@@ -157,6 +157,7 @@ enum {
     SHOW_SILENT,
     SHOW_JOINING,
     SHOW_FACTS,
+    SHOW_SESSION,
     SHOW_REVOCATIONS,
     SHOW_COUNT
 };
@@ -194,6 +195,7 @@ static void read_view(Arena *arena, Str name, const StoreReply *reply, int64_t n
         out->node.is_revoked =
             out->node.error.len == 0 && node_record_is_revoked(&out->node.record, &revoked);
         out->node.has_facts = reply->ops[SHOW_FACTS].count > 0;
+        node_entry_read_session(&out->node, value_of(&reply->ops[SHOW_SESSION]));
     }
     out->node.asking =
         joining->kv_count > 0 ? joining_entry_find(arena, name, &joining->kvs[0], now_ms) : NULL;
@@ -235,6 +237,7 @@ void nodes_show(const ClusterStore *at, Str name, NodeShown *done, void *context
         [SHOW_SILENT] = cluster_key_silent(&arena, at->prefix, name),
         [SHOW_JOINING] = cluster_key_joining(&arena, at->prefix, name),
         [SHOW_FACTS] = cluster_key_facts(&arena, at->prefix, name),
+        [SHOW_SESSION] = cluster_key_session(&arena, at->prefix, name),
         [SHOW_REVOCATIONS] = cluster_key_revocations(&arena, at->prefix),
     };
     StoreOp ops[SHOW_COUNT];

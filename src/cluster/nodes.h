@@ -31,6 +31,9 @@ typedef struct NodeEntry {
     int64_t since_ms;                   /* of that, or of its silence; 0: that is not known */
     char version[NODE_VERSION_MAX + 1]; /* of eden, as it says itself while alive */
     bool has_facts;
+    int64_t results_bytes;      /* that its results take in the store, about */
+    int64_t limited_ms;         /* when it met a limit of its budget last; 0: never */
+    char limit[16];             /* which: "rate", "results"; "none" */
     bool knows_revoked;         /* the list of those could be read; else nobody can tell */
     bool is_revoked;            /* its certificate is not believed */
     const JoiningEntry *asking; /* machines that ask for its name; NULL: none does */
@@ -107,5 +110,7 @@ bool joining_entry_read(Arena *arena, Str name, const StoreKv *kv, int64_t now_m
                         JoiningEntry *out);
 /* The same; NULL then. */
 const JoiningEntry *joining_entry_find(Arena *arena, Str name, const StoreKv *kv, int64_t now_ms);
+/* From what the key of its session holds; empty: it had none yet. */
+void node_entry_read_session(NodeEntry *entry, Str session);
 /* From what the keys of who is alive and who is silent hold; either may be empty. */
 void node_entry_read_liveness(NodeEntry *entry, Str alive, Str silent);

@@ -362,7 +362,7 @@ static bool decide_remove(const NodeChange *wanted, Change *change, Error *err)
             change_delete(change, change_key(change, gone[i]));
         }
     }
-    /* Whoever gets the name next begins anew. */
+    /* Who gets the name next inherits nothing: what else is left goes in small steps (node_sweep.h). */
     Arena *arena = change_arena(change);
     Str name = str_from_c(wanted->name), prefix = wanted->at.prefix;
     change_delete(change, cluster_key_session(arena, prefix, name));
@@ -371,6 +371,7 @@ static bool decide_remove(const NodeChange *wanted, Change *change, Error *err)
     change_delete(change, cluster_key_silent(arena, prefix, name));
     change_delete_all(change, cluster_key_logs(arena, prefix, name));
     change_delete_all(change, cluster_key_orders(arena, prefix, name));
+    change_put(change, cluster_key_removed(arena, prefix, name), STR("{}"), 0);
     return true;
 }
 

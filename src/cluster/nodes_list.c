@@ -13,7 +13,7 @@
 
 enum {
     KEYS_PER_NODE = 3, /* that stand side by side */
-    DETAILS_PER_NODE = 4,
+    DETAILS_PER_NODE = 5,
     DETAIL_NODES = STORE_OPS_MAX / DETAILS_PER_NODE, /* of one transaction */
     LIVENESS_MAX = 16 << 10,                         /* bytes */
     LIVENESS_VALUES = 16
@@ -67,6 +67,21 @@ void node_entry_read_liveness(NodeEntry *entry, Str alive, Str silent)
         if (version == NULL || !value_is_string(*version) ||
             !json_copy(*version, entry->version, sizeof entry->version)) {
             entry->version[0] = '\0';
+        }
+    }
+}
+
+void node_entry_read_session(NodeEntry *entry, Str session)
+{
+    AUTO_CLEAR(Arena) arena;
+    Value object;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (read_object(&arena, session, &object)) {
+        entry->results_bytes = value_get_int(object, "stored");
+        entry->limited_ms = value_get_int(object, "limited_ms");
+        Str limit = value_get_text(object, "limit");
+        if (limit.len < sizeof entry->limit) {
+            memcpy(entry->limit, limit.data, limit.len);
         }
     }
 }
@@ -277,6 +292,7 @@ static void details_came(void *context, const StoreReply *reply, const Error *er
         const StoreOpReply *replies = &reply->ops[(size_t)i * DETAILS_PER_NODE];
         node_entry_read_liveness(entry, value_of(&replies[0]), value_of(&replies[1]));
         entry->has_facts = replies[2].count > 0;
+        node_entry_read_session(entry, value_of(&replies[4]));
         entry->asking =
             replies[3].kv_count == 0
                 ? NULL
@@ -302,6 +318,7 @@ static void ask_details(Listing *listing, uint32_t first, uint32_t count)
                            .key = cluster_key_facts(arena, prefix, name),
                            .count_only = true };
         op[3] = (StoreOp){ .kind = STORE_RANGE, .key = cluster_key_joining(arena, prefix, name) };
+        op[4] = (StoreOp){ .kind = STORE_RANGE, .key = cluster_key_session(arena, prefix, name) };
     }
     StoreTxn txn = { .success = ops, .success_count = count * DETAILS_PER_NODE };
     Error err;

@@ -26,8 +26,8 @@ enum {
 typedef struct Principal {
     PrincipalKind kind;
     char name[PRINCIPAL_NAME_MAX + 1]; /* "ann": for people; never a reason to allow anything */
-    char who[PRINCIPAL_WHO_MAX + 1];   /* for the audit: "ci (token 4l2ygazs)", "root (uid 0)", or
-                                          "token 4l2ygazs" of one that nobody has called anything */
+    char who[PRINCIPAL_WHO_MAX + 1];   /* for the audit: begins with what it is, which nobody can
+                                          choose: "user:root (uid 0)", "token:4l2ygazs \"ci\"" */
     /* What proves it: "local:0", "token:4l2ygazs", "certificate:5f…". That of a session is the one
      * it was made from. */
     char credential[CREDENTIAL_ID_MAX + 1];
@@ -37,6 +37,9 @@ typedef struct Principal {
     int64_t expires_ms; /* from then on it is nobody; 0: never */
 } Principal;
 
+/* Fills in `who`. `said` is how somebody has called the credential, and may be empty: it stands in
+ * quotes, so that it cannot pass for anything else. */
+void principal_name_who(const char *kind, const char *id, const char *said, Principal *out);
 /* An operator by the Unix socket, who may do everything. `user` is the name of the uid, empty when
  * nobody knows it. */
 void principal_local(Str user, uint32_t uid, Principal *out);

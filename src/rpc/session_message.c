@@ -95,6 +95,7 @@ void node_message_encode(const NodeMessage *message, Buf *out)
 static void ack_out(Arena *arena, const Ack *ack, Eden__V1__Ack *out)
 {
     out->sequence = ack->sequence;
+    out->delay_ms = ack->delay_ms;
     out->n_refusals = ack->refusal_count;
     out->refusals = ARENA_ARRAY(arena, Eden__V1__Refusal *, ack->refusal_count);
     for (uint32_t i = 0; i < ack->refusal_count; i++) {
@@ -334,7 +335,7 @@ static bool ack_in(Arena *arena, const Eden__V1__Ack *wire, Ack *out, Error *err
             return false;
         }
     }
-    *out = (Ack){ wire->sequence, refusals, (uint32_t)wire->n_refusals };
+    *out = (Ack){ wire->sequence, refusals, (uint32_t)wire->n_refusals, wire->delay_ms };
     return true;
 }
 

@@ -122,6 +122,8 @@ typedef struct Ack {
     uint64_t sequence;
     const Refusal *refusals;
     uint32_t refusal_count;
+    uint64_t
+        delay_ms; /* the next records wait so long for the budget of the node; 0: they do not */
 } Ack;
 
 typedef struct Change {

@@ -247,6 +247,9 @@ static bool acknowledged(SessionNode *session, const Ack *ack, Error *err)
     for (uint32_t i = 0; i < ack->refusal_count && session->options.ops->refused != NULL; i++) {
         session->options.ops->refused(session->options.context, &ack->refusals[i]);
     }
+    if (ack->delay_ms > 0 && session->options.ops->delayed != NULL) {
+        session->options.ops->delayed(session->options.context, ack->delay_ms);
+    }
     outbox_acknowledge(session->options.outbox, ack->sequence);
     return true;
 }

@@ -53,6 +53,8 @@ typedef struct SessionNodeOps {
     void (*moved)(void *context, SessionNodeState state);
     void (*refused)(void *context, const Refusal *refusal); /* the server will never take it */
     void (*skewed)(void *context, int64_t server_ms, int64_t node_ms);
+    /* The next records wait so long: this node has used up the rate that the server gives it. */
+    void (*delayed)(void *context, uint64_t delay_ms);
 } SessionNodeOps;
 
 typedef struct SessionNodeOptions {

@@ -148,8 +148,21 @@ static void send_ack(SessionServer *session, const Refusal *refusals, uint32_t c
     }
     send_or_keep(session,
                  &(ServerMessage){ .kind = SERVER_ACK,
-                                   .ack = { session->cursor.sequence, refusals, count } },
+                                   .ack = { session->cursor.sequence, refusals, count, 0 } },
                  &session->ack);
+}
+
+void session_server_delayed(SessionServer *session, uint64_t delay_ms)
+{
+    BUG_IF(session->work != WORK_APPLY);
+    /* Only news: when there is no room for it now, it is not worth keeping. */
+    if (session->sm.state == SERVER_LIVE && session->ack.len == 0 && can_send(session)) {
+        AUTO_CLEAR(Buf) out = buf_make(SESSION_DOWN_MAX);
+        uint64_t taken = session->ours ? session->cursor.sequence : 0;
+        server_message_encode(
+            &(ServerMessage){ .kind = SERVER_ACK, .ack = { taken, NULL, 0, delay_ms } }, &out);
+        session->options.ops->send(session->options.context, buf_str(&out));
+    }
 }
 
 /* --- Taking records -------------------------------------------------------------------------- */

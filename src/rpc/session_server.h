@@ -93,6 +93,8 @@ void session_server_closed(SessionServer *session); /* nothing is called any mor
 void session_server_loaded(SessionServer *session, SessionCursor cursor, const Error *err);
 void session_server_applied(SessionServer *session, const Refusal *refusals, uint32_t count,
                             const Error *err);
+/* The records that `apply` was given wait so long before they are taken: the node is told. */
+void session_server_delayed(SessionServer *session, uint64_t delay_ms);
 /* Changes of a watch, of which none may be on their way: after `watch` or `taken` only. */
 void session_server_changes(SessionServer *session, const Changes *changes);
 

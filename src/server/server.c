@@ -9,6 +9,7 @@
 #include "cluster/authority.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/lost_settings.h"
+#include "cluster/node_sweep.h"
 #include "cluster/nodes.h"
 #include "cluster/own_certificates.h"
 #include "cluster/roster.h"
@@ -59,6 +60,7 @@ struct Server {
     GrpcServer *rpc;
     const Listener *rpc_listener;
     Admission *admission;
+    NodeSweep *node_sweep;
     SshBack *ssh_back;
     Api *api;
     TlsContext *api_tls;
@@ -195,12 +197,13 @@ static bool listen_rpc(Server *server, Error *err)
                                   .store = server->store,
                                   .prefix = STORE_KEYS_PREFIX,
                                   .server = str_from_c(server->settings.node),
-                                  .store_id = str_from_c(server->settings.store_id) });
+                                  .store_id = str_from_c(server->settings.store_id),
+                                  .limits = server->settings.node_limits });
     bindings[STORE_SERVICE_METHODS] = session_service_binding(server->sessions);
     server->pki_service = pki_service_new(&server->certify);
     bindings[STORE_SERVICE_METHODS + 1] = pki_service_binding(server->pki_service);
     ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
-    server->nodes_service = nodes_service_new(&at);
+    server->nodes_service = nodes_service_new(&at, &server->audit);
     bindings[STORE_SERVICE_METHODS + 2] = nodes_service_binding(server->nodes_service);
     server->dispatch = dispatch_new(bindings, COUNT_OF(bindings), describe, server);
     GrpcServerOptions options = grpc_server_defaults();
@@ -297,6 +300,7 @@ static bool listen_api(Server *server, Error *err)
                                             .server = str_from_c(server->settings.node),
                                             .rpc_port = server_rpc_port(server),
                                             .audit = server->audit });
+    server->node_sweep = node_sweep_new(&server->certify.at);
     server->ssh_back =
         ssh_back_new(&(SshBackSettings){ .at = server->certify.at,
                                          .cluster = str_from_c(server->settings.cluster),
@@ -634,7 +638,8 @@ static void server_free(Server *server)
 {
     api_free(server->api);
     admission_free(server->admission);
-    audit_free(server->audit);
+    node_sweep_free(server->node_sweep);
+    audit_free(TAKE(server->audit));
     credentials_free(server->credentials);
     ssh_back_free(server->ssh_back);
     dispatch_free(server->dispatch);

@@ -11,12 +11,43 @@ enum {
     SECOND_MS = 1000,
 };
 
-#define FORMAT "eden.server/1"
+#define FORMAT         "eden.server/1"
+#define NODE_LIMIT_MAX ((int64_t)1 << 40)
 
 static void put_text(Buf *out, const char *name, Str text)
 {
     buf_put_format(out, ",\n  \"%s\": ", name);
     json_text_put(out, text);
+}
+
+/* What each node may send, by its name in the file. */
+typedef struct LimitField {
+    const char *name;
+    size_t offset; /* of an int64_t in NodeLimits */
+} LimitField;
+
+static const LimitField limit_fields[] = {
+    { "node_bytes_per_second", offsetof(NodeLimits, bytes.per_second) },
+    { "node_bytes_burst", offsetof(NodeLimits, bytes.burst) },
+    { "node_records_per_second", offsetof(NodeLimits, records.per_second) },
+    { "node_records_burst", offsetof(NodeLimits, records.burst) },
+    { "node_results_bytes", offsetof(NodeLimits, results_bytes) },
+};
+
+static int64_t *limit_of(NodeLimits *limits, const LimitField *field)
+{
+    return (int64_t *)((char *)limits + field->offset);
+}
+
+static void put_limits(const NodeLimits *limits, Buf *out)
+{
+    NodeLimits own = *limits, usual = NODE_LIMITS_DEFAULT;
+    for (size_t i = 0; i < COUNT_OF(limit_fields); i++) {
+        int64_t value = *limit_of(&own, &limit_fields[i]);
+        if (value > 0 && value != *limit_of(&usual, &limit_fields[i])) {
+            buf_put_format(out, ",\n  \"%s\": %lld", limit_fields[i].name, (long long)value);
+        }
+    }
 }
 
 void server_settings_print(const ServerSettings *settings, Buf *out)
@@ -44,6 +75,7 @@ void server_settings_print(const ServerSettings *settings, Buf *out)
         buf_put_format(out, ",\n  \"serving_life_s\": %lld",
                        (long long)(settings->serving_life_ms / SECOND_MS));
     }
+    put_limits(&settings->node_limits, out);
     buf_put_c(out, "\n}\n");
 }
 
@@ -76,6 +108,23 @@ static bool at_line(Str text, const char *name, Error *err)
 {
     uint32_t line = json_name_line(text, str_from_c(name));
     return line > 0 ? error_wrap(err, "line %u", line) : false;
+}
+
+static bool read_limits(Str text, const Value *said, NodeLimits *out, Error *err)
+{
+    *out = NODE_LIMITS_DEFAULT;
+    for (size_t i = 0; i < COUNT_OF(limit_fields); i++) {
+        if (said[i].kind == VALUE_UNDEFINED) {
+            continue;
+        }
+        if (said[i].integer < 1 || said[i].integer > NODE_LIMIT_MAX) {
+            error_set(err, ERROR_INVALID, "'%s' is 1 to %lld", limit_fields[i].name,
+                      (long long)NODE_LIMIT_MAX);
+            return at_line(text, limit_fields[i].name, err);
+        }
+        *limit_of(out, &limit_fields[i]) = said[i].integer;
+    }
+    return true;
 }
 
 /* Where it listens. Port 0, any free one, is for tries: nodes do not find that again. */
@@ -139,7 +188,7 @@ bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *er
 {
     Value object, said, cluster, node, store, rpc, api, names;
     Value per_address = value_missing(), node_life = value_missing();
-    Value serving_life = value_missing();
+    Value serving_life = value_missing(), limits[COUNT_OF(limit_fields)];
     ServerSettings settings = { 0 };
     const JsonField fields[] = {
         { "format", VALUE_STRING, false, &said },
@@ -152,7 +201,15 @@ bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *er
         { "connections_per_address", VALUE_INT, true, &per_address },
         { "node_life_s", VALUE_INT, true, &node_life },
         { "serving_life_s", VALUE_INT, true, &serving_life },
+        { limit_fields[0].name, VALUE_INT, true, &limits[0] },
+        { limit_fields[1].name, VALUE_INT, true, &limits[1] },
+        { limit_fields[2].name, VALUE_INT, true, &limits[2] },
+        { limit_fields[3].name, VALUE_INT, true, &limits[3] },
+        { limit_fields[4].name, VALUE_INT, true, &limits[4] },
     };
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        limits[i] = value_missing();
+    }
     if (!json_object_read(arena, text, SERVER_SETTINGS_MAX, SETTINGS_NODES, &object, err) ||
         !json_format_check(object, FORMAT, err) ||
         !read_fields(text, object, fields, COUNT_OF(fields), err) ||
@@ -165,7 +222,8 @@ bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *er
         (!read_life(node_life, "node_life_s", &settings.node_life_ms, err) &&
          !at_line(text, "node_life_s", err)) ||
         (!read_life(serving_life, "serving_life_s", &settings.serving_life_ms, err) &&
-         !at_line(text, "serving_life_s", err))) {
+         !at_line(text, "serving_life_s", err)) ||
+        !read_limits(text, limits, &settings.node_limits, err)) {
         return error_wrap(err, SERVER_SETTINGS_FILE);
     }
     if (!json_copy(cluster, settings.cluster, sizeof settings.cluster) ||

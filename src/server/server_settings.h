@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/identity.h"
+#include "service/node_budget.h"
 
 enum {
     PORT_RPC = 1337,
@@ -25,6 +26,7 @@ typedef struct ServerSettings {
     uint32_t per_address_max;        /* connections from one address; 0: as usual */
     /* Of certificates for nodes, this one included, and of that of the API; 0: as the CA has it. */
     int64_t node_life_ms, serving_life_ms;
+    NodeLimits node_limits; /* of what each node sends; as usual where the file says nothing */
 } ServerSettings;
 
 /* The names for the certificate of the API: those, and what this machine calls itself. */

@@ -1,5 +1,6 @@
 #include "service/nodes_service.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -10,12 +11,16 @@
 
 struct NodesService {
     ClusterStore at;
+    Audit *const *audit;
 };
 
 /* A call that waits for the store; the store answers in any case, the call may be gone. */
 typedef struct Leaving {
+    ClusterStore at;
+    Audit *const *audit;
     GrpcCall *call; /* NULL: it is */
     char node[NODE_NAME_MAX + 1];
+    char address[ADDRESS_TEXT_MAX];
 } Leaving;
 
 /* --- Messages -------------------------------------------------------------------------------- */
@@ -42,13 +47,32 @@ static bool leave_request_decode(Arena *arena, Str bytes, Str *node, Error *err)
 
 /* --- Leaving --------------------------------------------------------------------------------- */
 
+static void record(Leaving *leaving, AuditOutcome outcome, const char *detail, AuditDone *done)
+{
+    char who[NODE_NAME_MAX + 6];
+    snprintf(who, sizeof who, "node:%s", leaving->node);
+    AuditEntry entry = { .who = str_from_c(who),
+                         .by = PRINCIPAL_NODE,
+                         .address = str_from_c(leaving->address),
+                         .verb = STR("leave"),
+                         .kind = STR("Node"),
+                         .name = str_from_c(leaving->node),
+                         .outcome = outcome,
+                         .detail = str_from_c(detail) };
+    audit_append(*leaving->audit, &entry, done, leaving);
+}
+
 static void removed(void *context, const Error *err)
 {
     Leaving *leaving = context;
     GrpcCall *call = leaving->call;
     Error failure;
     if (err == NULL) {
-        log_info("a node has left", LOG_C("node", leaving->node));
+        log_info("node left", LOG_C("node", leaving->node));
+    }
+    if (*leaving->audit != NULL) {
+        record(leaving, err == NULL ? AUDIT_DONE : AUDIT_FAILED, err == NULL ? "" : err->text,
+               NULL);
     }
     free(leaving);
     if (call == NULL) {
@@ -62,6 +86,16 @@ static void removed(void *context, const Error *err)
         grpc_call_finish(call, GRPC_OK, STR_EMPTY);
     } else {
         grpc_call_fail(call, err);
+    }
+}
+
+static void recorded(void *context, uint64_t sequence, const Error *err)
+{
+    Leaving *leaving = context;
+    if (err != NULL) {
+        removed(leaving, err);
+    } else {
+        nodes_remove(&leaving->at, str_from_c(leaving->node), 0, removed, leaving);
     }
 }
 
@@ -83,10 +117,17 @@ static void leave_came(GrpcCall *call, Str message)
         return;
     }
     Leaving *leaving = memory_new(sizeof *leaving);
+    leaving->at = service->at;
+    leaving->audit = service->audit;
     leaving->call = call;
     memcpy(leaving->node, identity->node, sizeof leaving->node);
+    memcpy(leaving->address, grpc_call_peer(call)->address, sizeof leaving->address);
     grpc_call_set_data(call, leaving);
-    nodes_remove(&service->at, node, 0, removed, leaving);
+    if (*service->audit == NULL) {
+        recorded(leaving, 0, NULL);
+    } else {
+        record(leaving, AUDIT_ASKED, "", recorded);
+    }
 }
 
 static void leave_ended(GrpcCall *call, GrpcStatus status, Str text)
@@ -101,10 +142,11 @@ static const GrpcHandler leave_handler = { .message = leave_came, .ended = leave
 
 /* --- Life ------------------------------------------------------------------------------------ */
 
-NodesService *nodes_service_new(const ClusterStore *at)
+NodesService *nodes_service_new(const ClusterStore *at, Audit *const *audit)
 {
     NodesService *service = memory_new(sizeof *service);
     service->at = *at;
+    service->audit = audit;
     return service;
 }
 

@@ -4,13 +4,15 @@
  * answer is out: who gets none and is not let in any more has left. */
 #pragma once
 
+#include "cluster/audit.h"
 #include "cluster/cluster_store.h"
 #include "rpc/dispatch.h"
 
 typedef struct NodesService NodesService;
 
-/* What `at` points to is borrowed until the store is closed. */
-NodesService *nodes_service_new(const ClusterStore *at);
+/* What `at` points to is borrowed until the store is closed. A node that leaves is in `*audit` before it
+ * has left; the pointer is looked at when one does, and may be NULL then. */
+NodesService *nodes_service_new(const ClusterStore *at, Audit *const *audit);
 /* After the servers that have its binding. NULL is fine. */
 void nodes_service_free(NodesService *service);
 DEFINE_AUTO(NodesService, nodes_service_free)

@@ -6,6 +6,7 @@
 #include "base/json_text.h"
 #include "lang/json.h"
 #include "pki/trust_notice.h"
+#include "service/node_budget.h"
 #include "store/keys.h"
 
 enum {
@@ -24,15 +25,24 @@ _Static_assert((int)SESSION_LOGS_BYTES + (int)SESSION_BODIES_BYTES < (int)STORE_
 
 /* --- Marks ------------------------------------------------------------------------------------- */
 
-#define MARK_START  "{\"format\":\"eden.session/1\",\"epoch\":\""
-#define MARK_NUMBER "\",\"sequence\":"
-#define MARK_LOST   ",\"lost\":"
+#define MARK_START   "{\"format\":\"eden.session/1\",\"epoch\":\""
+#define MARK_NUMBER  "\",\"sequence\":"
+#define MARK_LOST    ",\"lost\":"
+#define MARK_STORED  ",\"stored\":"
+#define MARK_LIMITED ",\"limited_ms\":"
+#define MARK_LIMIT   ",\"limit\":\""
+
+DEFINE_ENUM_NAMES(SessionLimit, session_limit, [SESSION_LIMIT_NONE] = "none",
+                  [SESSION_LIMIT_RATE] = "rate", [SESSION_LIMIT_RESULTS] = "results")
 
 Str session_mark_print(Arena *arena, const SessionMark *mark)
 {
     return arena_format(arena,
-                        MARK_START "%016" PRIx64 MARK_NUMBER "%" PRIu64 MARK_LOST "%" PRIu64 "}",
-                        mark->cursor.epoch, mark->cursor.sequence, mark->lost);
+                        MARK_START "%016" PRIx64 MARK_NUMBER "%" PRIu64 MARK_LOST
+                                   "%" PRIu64 MARK_STORED "%" PRIu64 MARK_LIMITED
+                                   "%" PRId64 MARK_LIMIT "%s\"}",
+                        mark->cursor.epoch, mark->cursor.sequence, mark->lost, mark->stored,
+                        mark->limited_ms, session_limit_name(mark->limit));
 }
 
 static bool take_text(Str *rest, Str text)
@@ -57,16 +67,38 @@ static uint64_t take_number(Str *rest, unsigned base)
     return number;
 }
 
+/* Marks of before have nothing of budgets. */
+static bool take_budget(Str *rest, SessionMark *out)
+{
+    if (!take_text(rest, STR(MARK_STORED))) {
+        return true;
+    }
+    out->stored = take_number(rest, 10);
+    bool ok = take_text(rest, STR(MARK_LIMITED));
+    out->limited_ms = (int64_t)take_number(rest, 10);
+    ok = ok && take_text(rest, STR(MARK_LIMIT)) && rest->len > 2;
+    return ok && session_limit_from_name(str_slice(*rest, 0, rest->len - 2), &out->limit);
+}
+
 bool session_mark_read(Arena *arena, Str text, SessionMark *out, Error *err)
 {
     Str rest = text;
+    *out = (SessionMark){ 0 };
     bool ok = take_text(&rest, STR(MARK_START));
     out->cursor.epoch = take_number(&rest, 16);
     ok = ok && take_text(&rest, STR(MARK_NUMBER));
     out->cursor.sequence = take_number(&rest, 10);
     ok = ok && take_text(&rest, STR(MARK_LOST));
     out->lost = take_number(&rest, 10);
-    if (!ok || !str_eq(session_mark_print(arena, out), text)) {
+    bool is_old = str_eq_c(rest, "}");
+    ok = ok && (is_old || take_budget(&rest, out));
+    Str printed = ok ? session_mark_print(arena, out) : STR_EMPTY;
+    if (is_old) {
+        size_t kept = str_find(printed, STR(MARK_STORED), 0);
+        printed = arena_join(arena, str_slice(printed, 0, kept == STR_NOT_FOUND ? 0 : kept),
+                             STR("}"), STR_EMPTY);
+    }
+    if (!ok || !str_eq(printed, text)) {
         return error_set(err, ERROR_INVALID, "what the store has of the session is damaged");
     }
     return true;
@@ -241,10 +273,16 @@ static Reason write_result(Writer *writer, const Record *record)
     if (!is_run_id(run)) {
         return "no id of a run";
     }
+    int64_t cost = (int64_t)record->body.len + NODE_RECORD_COST;
+    if (writer->out->results_bytes + cost > writer->sender->results_left) {
+        writer->out->results_refused = true;
+        return "the results of this node have used up their room on the server";
+    }
     Reason reason = check_body(writer, record);
     if (reason != NULL) {
         return reason;
     }
+    writer->out->results_bytes += cost;
     Str node = writer->sender->node;
     Str key = step.len == 0 ? key_for(writer, KEY_RUN_NODE, (Str[]){ run, node }, 2)
                             : key_for(writer, KEY_RUN_STEP, (Str[]){ run, step, node }, 3);
@@ -281,6 +319,8 @@ void session_writes_make(Arena *arena, const SessionSender *sender, const Record
     BUG_IF(count > SESSION_RECORDS_MAX);
     out->op_count = out->refusal_count = 0;
     out->lost = 0;
+    out->results_bytes = 0;
+    out->results_refused = false;
     Writer writer = { .arena = arena, .sender = sender, .out = out };
     for (uint32_t i = 0; i < count; i++) {
         static Reason (*const kinds[])(Writer * writer, const Record *record) = {

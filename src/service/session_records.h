@@ -12,6 +12,7 @@
  * node: they go round, so that a node that has much to say takes room from itself only. */
 #pragma once
 
+#include "base/enum_names.h"
 #include "rpc/session_server.h"
 #include "store/store.h"
 
@@ -25,9 +26,20 @@ enum {
 
 /* --- How far a node is: "eden.session/1" under sessions/<node> --------------------------------- */
 
+/* Which limit of its budget a node has met last (service/node_budget.h). */
+typedef enum SessionLimit {
+    SESSION_LIMIT_NONE,
+    SESSION_LIMIT_RATE,    /* its records had to wait */
+    SESSION_LIMIT_RESULTS, /* its results were refused */
+} SessionLimit;
+DECLARE_ENUM_NAMES(SessionLimit, session_limit) /* "none", "rate", "results" */
+
 typedef struct SessionMark {
     SessionCursor cursor;
-    uint64_t lost; /* logs that the node had to drop, ever */
+    uint64_t lost;      /* logs that the node had to drop, ever */
+    uint64_t stored;    /* about so many bytes of its results */
+    int64_t limited_ms; /* when it met a limit last; 0: never */
+    SessionLimit limit;
 } SessionMark;
 
 Str session_mark_print(Arena *arena, const SessionMark *mark);
@@ -39,8 +51,9 @@ MUST_CHECK bool session_mark_read(Arena *arena, Str text, SessionMark *out, Erro
 typedef struct SessionSender {
     Str prefix; /* of keys */
     Str node;
-    uint64_t epoch; /* of the sequence numbers */
-    int64_t now_ms; /* since 1970 */
+    uint64_t epoch;       /* of the sequence numbers */
+    int64_t now_ms;       /* since 1970 */
+    int64_t results_left; /* bytes of results that it may still store */
 } SessionSender;
 
 typedef struct SessionWrites {
@@ -49,7 +62,9 @@ typedef struct SessionWrites {
     /* Of those that are not taken; there may be more than have room here. */
     Refusal refusals[SESSION_REFUSALS_MAX];
     uint32_t refusal_count;
-    uint64_t lost; /* what all records told of dropped logs */
+    uint64_t lost;         /* what all records told of dropped logs */
+    int64_t results_bytes; /* of results that are taken, with what each costs */
+    bool results_refused;  /* some were not, for want of room */
 } SessionWrites;
 
 /* For at most SESSION_RECORDS_MAX records. What it points to is in `arena`, in the records, or for

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utc.h"
+#include "service/node_budget.h"
 #include "service/ping_waits.h"
 #include "service/presence.h"
 #include "service/session_feed.h"
@@ -18,6 +19,7 @@ struct SessionService {
     SessionServiceOptions options;
     Arena arena; /* of the options */
     Presence *presence;
+    NodeBudgets *budgets;
     Session *sessions;
     uint64_t taken, refused;
     bool stopped;
@@ -34,6 +36,13 @@ typedef struct SessionRequest {
     Refusal refusals[SESSION_REFUSALS_MAX];
 } SessionRequest;
 
+/* Records that the machine wants taken. */
+typedef struct SessionApply {
+    SessionCursor from, to;
+    const Record *records;
+    uint32_t count;
+} SessionApply;
+
 struct Session {
     Session *next, *previous;
     SessionService *service;
@@ -44,6 +53,10 @@ struct Session {
     Seat *seat;
     SessionMark mark; /* as the store has it, as far as we know */
     int64_t mark_revision;
+    NodeBudget *budget;
+    SessionApply apply; /* while it waits for the budget */
+    LoopTimer budget_timer;
+    bool is_delayed; /* it has waited for it */
     SessionRequest *request;
     LoopTask unasked; /* the store did not even take the request: */
     Error unasked_why;
@@ -179,24 +192,48 @@ static void apply_done(void *context, const StoreReply *reply, const Error *err)
     free(request);
 }
 
-static void session_apply(void *context, SessionCursor from, SessionCursor to,
-                          const Record *records, uint32_t count)
+/* What is known of the budget of the node with these records. */
+static SessionMark next_mark(Session *session, SessionCursor to, const SessionWrites *writes)
 {
-    Session *session = context;
-    BUG_IF(from.epoch != session->mark.cursor.epoch ||
-           from.sequence != session->mark.cursor.sequence);
+    SessionMark mark = session->mark;
+    int64_t now = loop_wall_ms(session->service->options.loop);
+    mark.cursor = to;
+    if (__builtin_add_overflow(mark.lost, writes->lost, &mark.lost)) {
+        mark.lost = UINT64_MAX;
+    }
+    mark.stored += (uint64_t)writes->results_bytes;
+    if (writes->results_refused) {
+        node_budget_recount(session->budget);
+        mark.limit = SESSION_LIMIT_RESULTS;
+        mark.limited_ms = now;
+    } else if (session->is_delayed) {
+        mark.limit = SESSION_LIMIT_RATE;
+        mark.limited_ms = now;
+    }
+    return mark;
+}
+
+static void write_records(Session *session)
+{
+    const SessionApply *apply = &session->apply;
+    const Record *records = apply->records;
+    uint32_t count = apply->count;
+    SessionCursor to = apply->to;
     const SessionServiceOptions *options = &session->service->options;
+    int64_t counted;
+    if (node_budget_recounted(session->budget, &counted)) {
+        session->mark.stored = (uint64_t)counted;
+    }
     SessionRequest *request = request_new(session, false);
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    SessionSender sender = { options->prefix, str_from_c(session->node), to.epoch,
-                             loop_wall_ms(options->loop) };
+    SessionSender sender = {
+        options->prefix, str_from_c(session->node), to.epoch, loop_wall_ms(options->loop),
+        node_budget_results_left(session->budget, (int64_t)session->mark.stored)
+    };
     SessionWrites writes;
     session_writes_make(&arena, &sender, records, count, &writes);
-    request->mark = (SessionMark){ to, session->mark.lost };
-    if (__builtin_add_overflow(request->mark.lost, writes.lost, &request->mark.lost)) {
-        request->mark.lost = UINT64_MAX;
-    }
+    request->mark = next_mark(session, to, &writes);
     request->record_count = count;
     request->refusal_count = writes.refusal_count;
     memcpy(request->refusals, writes.refusals, sizeof request->refusals);
@@ -225,6 +262,47 @@ static void session_apply(void *context, SessionCursor from, SessionCursor to,
     if (!store_txn(options->store, &txn, apply_done, request, &err)) {
         request_unasked(session, &err);
     }
+}
+
+static int64_t bytes_of(const SessionApply *apply)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < apply->count; i++) {
+        bytes += (int64_t)(apply->records[i].key.len + apply->records[i].body.len);
+    }
+    return bytes;
+}
+
+/* Who sends more than its budget waits,. */
+static void take_or_wait(void *context)
+{
+    Session *session = context;
+    int64_t wait =
+        node_budget_take(session->budget, bytes_of(&session->apply), session->apply.count);
+    if (wait == 0) {
+        write_records(session);
+        session->is_delayed = false;
+        return;
+    }
+    if (!session->is_delayed) {
+        session->is_delayed = true;
+        if (node_budget_may_log(session->budget)) {
+            log_warning("node exceeds its rate; its records wait", LOG_C("node", session->node),
+                        LOG_INT("delay_ms", wait));
+        }
+        session_server_delayed(session->machine, (uint64_t)wait);
+    }
+    loop_timer_start(&session->budget_timer, wait);
+}
+
+static void session_apply(void *context, SessionCursor from, SessionCursor to,
+                          const Record *records, uint32_t count)
+{
+    Session *session = context;
+    BUG_IF(from.epoch != session->mark.cursor.epoch ||
+           from.sequence != session->mark.cursor.sequence);
+    session->apply = (SessionApply){ from, to, records, count };
+    take_or_wait(session);
 }
 
 /* --- Liveness -------------------------------------------------------------------------------- */
@@ -438,6 +516,8 @@ static void call_started(GrpcCall *call)
     session->call = call;
     memcpy(session->node, identity.node, sizeof session->node);
     loop_task_init(&session->unasked, unasked_runs, session);
+    loop_timer_init(&session->budget_timer, service->options.loop, take_or_wait, session);
+    session->budget = node_budget_of(service->budgets, str_from_c(session->node));
     session->machine = session_server_new(&(SessionServerOptions){
         .loop = service->options.loop,
         .ops = &session_ops,
@@ -489,6 +569,7 @@ static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
     session->ending = true;
     error_set(&why, ERROR_UNAVAILABLE, "'%s' is silent: its session has just ended", session->node);
     ping_waits_fail(&session->pings, &why);
+    loop_timer_stop(&session->budget_timer);
     session_server_free(session->machine); /* ends its watches */
     if (session->seat != NULL) {
         presence_leave(session->seat);
@@ -527,6 +608,8 @@ SessionService *session_service_new(const SessionServiceOptions *options)
     service->options.store_id = arena_copy(&service->arena, options->store_id);
     service->presence = presence_new(options->loop, options->store, service->options.prefix,
                                      service->options.server);
+    service->budgets =
+        node_budgets_new(options->loop, options->store, service->options.prefix, &options->limits);
     return service;
 }
 
@@ -548,6 +631,7 @@ void session_service_free(SessionService *service)
     }
     BUG_IF(service->sessions != NULL);
     presence_free(service->presence);
+    node_budgets_free(service->budgets);
     arena_clear(&service->arena);
     free(service);
 }

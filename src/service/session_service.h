@@ -14,6 +14,7 @@
 
 #include "rpc/dispatch.h"
 #include "rpc/session_ping.h"
+#include "service/node_budget.h"
 #include "store/store.h"
 
 typedef struct SessionService SessionService;
@@ -24,6 +25,7 @@ typedef struct SessionServiceOptions {
     Str prefix;   /* of keys; copied, as are the next two */
     Str server;   /* what this server is called */
     Str store_id; /* another one after a backup was restored */
+    NodeLimits limits;
     /* Which node a peer is, that may call. NULL: as its certificate says. Fails with ERROR_DENIED. */
     bool (*identify)(void *context, const Peer *peer, Identity *out, Error *err);
     void *context;

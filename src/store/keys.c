@@ -30,6 +30,17 @@ uint32_t key_part_count(KeyKind kind)
     return count;
 }
 
+bool key_node_part(KeyKind kind, uint32_t *part)
+{
+    Str rest = str_from_c(key_pattern(kind)), word;
+    for (*part = 0; str_split_next(&rest, '/', &word); *part += is_part(word)) {
+        if (str_eq_c(word, "<node>")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_plain(char c)
 {
     unsigned char byte = (unsigned char)c;

@@ -17,6 +17,7 @@
     X(KEY_NODE, "nodes/<node>")                                \
     X(KEY_NODE_ALIVE, "nodes/<node>/alive")                    \
     X(KEY_NODE_SILENT, "nodes/<node>/silent")                  \
+    X(KEY_REMOVED, "removed/<node>")                           \
     X(KEY_ORDER, "orders/<node>/<run>")                        \
     X(KEY_SESSION, "sessions/<node>")                          \
     X(KEY_LOG, "logs/<node>/<slot>")                           \
@@ -59,6 +60,8 @@ enum {
 };
 
 uint32_t key_part_count(KeyKind kind);
+/* Which part is the name of a node; false: none is. */
+bool key_node_part(KeyKind kind, uint32_t *part);
 
 /* All parts, none of them empty: anything else is a bug of the caller. */
 Str key_make(Arena *arena, Str prefix, KeyKind kind, const Str *parts, uint32_t count);

@@ -201,6 +201,17 @@ bool file_is_lasting(const char *path)
     return strcmp(path, "-") != 0 && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
 }
 
+bool file_read_secret(Arena *arena, const char *path, size_t max, Str *out, Error *err)
+{
+    struct stat info;
+    if (strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+        (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+        return error_set(err, ERROR_DENIED,
+                         "%s can be read by others than its owner; run: chmod 600 %s", path, path);
+    }
+    return file_read(arena, path, max, out, err);
+}
+
 bool file_is_open_to_others(const char *path)
 {
     struct stat status;

@@ -8,6 +8,9 @@
 
 /* "-" is standard input. Fails with ERROR_NOT_FOUND, ERROR_DENIED, ERROR_LIMIT or ERROR_OS. */
 MUST_CHECK bool file_read(Arena *arena, const char *path, size_t max, Str *out, Error *err);
+/* The same of a file with a secret in it: ERROR_DENIED, with what to do, when its group or others may
+ * read it. Pipes and standard input have no such thing. */
+MUST_CHECK bool file_read_secret(Arena *arena, const char *path, size_t max, Str *out, Error *err);
 
 /* The first bytes of a file, at most `max`: enough to see what kind of file it is. Of a pipe, those
  * that are there already. */

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!node_message_decode(&arena, text, &message, &err) || message.kind != NODE_RECORDS) {
         return 0;
     }
-    SessionSender sender = { KEYS_PREFIX, STR("web1"), 1, 1 };
+    SessionSender sender = { KEYS_PREFIX, STR("web1"), 1, 1, 1 << 20 };
     SessionWrites writes;
     session_writes_make(&arena, &sender, message.records, message.record_count, &writes);
     BUG_IF(writes.op_count >= SESSION_WRITES_MAX);

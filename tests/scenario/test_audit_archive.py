@@ -84,7 +84,7 @@ def test_what_is_archived_is_a_file_and_the_log_goes_on_behind_it(filled):
     assert last in said
     assert not list(cluster.folder.glob("*.new"))
     told = verify(cluster)
-    assert "entries 1 to 300 are archived since 2" in told and "by root (uid 0)" in told
+    assert "entries 1 to 300 are archived since 2" in told and "by user:root (uid 0)" in told
     assert last in told and "the chain of 1202 entries is whole" in told
     asked, done = entries(cluster)[-2:]
     assert [(each["verb"], each["kind"], each["name"], each["outcome"], each["reason"])
@@ -190,7 +190,7 @@ def test_only_who_may_archive_does(filled):
         {"verbs": ["archive", "list"], "kinds": ["Audit"]}]}})[0] == 201
     status, told = bearer(cluster, "archivist", label="cyd")("POST", "/v1/audit/300/archive", body)
     assert status == 200 and told["dropped"] == 300
-    assert told["archived"]["who"].startswith("cyd (token ")
+    assert told["archived"]["who"].startswith("token:")
     assert "whole" in verify(cluster)
 
 

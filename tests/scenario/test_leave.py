@@ -30,7 +30,7 @@ def test_a_node_that_leaves_is_removed_by_the_server(cluster, web):
     assert done.stdout == "this machine is no longer node 'web1' of cluster 'blue'\n"
     assert done.stderr == ""
     assert agents.node(cluster, "web1") is None
-    cluster.server.wait_for_log("a node has left")
+    cluster.server.wait_for_log("node left")
     assert files(web) == ["joining", "lock", "spool"]
     web.wait_status(lambda status: status["node"] is None, "that it is no node")
     web.join_with_token()

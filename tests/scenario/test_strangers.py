@@ -2,6 +2,7 @@
 nothing of what members need."""
 
 import json
+import pathlib
 import threading
 
 import agents
@@ -141,7 +142,7 @@ def test_refused_joins_do_not_fill_the_log(running, stranger):
                "a count of those left out")
 
 
-def test_machines_that_join_are_in_the_audit_log(running, stranger):
+def test_machines_that_join_and_leave_are_in_the_audit_log(running, stranger):
     web = agents.Machine(running, "web1")
     web.join_with_token()
     running.call("nodes", "approve", "web2", "--key", stranger.pin)
@@ -153,5 +154,58 @@ def test_machines_that_join_are_in_the_audit_log(running, stranger):
     assert sorted(joins) == sorted([("web1", "join", "asked"), ("web1", "join", "done"),
                                     ("web2", "join", "asked"), ("web2", "join", "done")])
     who = {entry["name"]: entry["who"] for entry in entries if entry["verb"] == "join"}
-    assert who["web1"].startswith("token ") and "key sha256:" in who["web1"]
-    assert who["web2"] == f"approved key {stranger.pin}"
+    assert who["web1"].startswith("join:token ") and "key sha256:" in who["web1"]
+    assert who["web2"] == f"join:approved key {stranger.pin}"
+    web.start()
+    web.wait_live()
+    running.eden("leave", "--state-dir", web.state, "--run-dir", web.run)
+    entries = [entry["status"] for entry in json.loads(
+        running.call("audit", "tail", "-n", "100", "-o", "json").stdout)["items"]]
+    assert [(entry["name"], entry["by"], entry["who"], entry["outcome"]) for entry in entries
+            if entry["verb"] == "leave"] == [("web1", "node", "node:web1", "asked"),
+                                             ("web1", "node", "node:web1", "done")]
+
+
+def test_a_removed_node_leaves_nothing_to_the_next_of_its_name(running):
+    web = agents.Machine(running, "web1")
+    web.join_with_token()
+    keys = ["/eden/runs/r1/nodes/web1", "/eden/runs/r1/steps/a/web1",
+            "/eden/status/configured/success/web1"]
+    for key in keys + ["/eden/runs/r1/nodes/web10"]:
+        running.call("put", key, "{}", "--force")
+    running.call("nodes", "remove", "web1", "--yes")
+
+    def is_there(key):
+        return running.call("get", key, check=False).returncode == 0
+
+    wait_until(lambda: not is_there("/eden/removed/web1"), "what is left is deleted")
+    assert [key for key in keys if is_there(key)] == []
+    assert is_there("/eden/runs/r1/nodes/web10")
+
+
+def test_a_token_does_not_stay_in_the_command_line(running):
+    token = agents.make_token(running)["token"]
+    # Nobody answers there: it waits.
+    for words, env in ((["--token", token], {}), ([], {"EDEN_JOIN_TOKEN": token})):
+        process = running.daemon("join", "--server", "127.0.0.1:1", "--ca-pin",
+                                 running.founded["ca_pin"], "--name", "web1", "--state-dir",
+                                 running.folder / "waits", *words, env=env)
+        process.wait_for_log("no server yet")
+        folder = pathlib.Path(f"/proc/{process.process.pid}")
+        assert b"join" in (folder / "cmdline").read_bytes()
+        assert token.encode() not in (folder / "cmdline").read_bytes()
+        assert token.encode() not in (folder / "environ").read_bytes()
+        process.kill()
+
+
+def test_a_token_file_that_others_can_read_is_refused(running):
+    web = agents.Machine(running, "web1")
+    file = running.folder / "token"
+    file.write_text(agents.make_token(running)["token"])
+    file.chmod(0o644)
+    words = ("--ca-pin", running.founded["ca_pin"], "--token-file", file)
+    done = web.join(*words, check=False)
+    assert done.returncode != 0
+    assert f"chmod 600 {file}" in done.stderr
+    file.chmod(0o600)
+    web.join(*words)

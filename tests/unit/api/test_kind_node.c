@@ -54,6 +54,11 @@ static void a_machine_joins_is_labeled_and_removed(void **state)
     assert_int_equal(field(f, "status.since").kind, VALUE_NULL);
     assert_false(field(f, "status.facts").boolean || field(f, "status.revoked").boolean);
     assert_int_equal(field(f, "metadata.created").kind, VALUE_STRING);
+    /* RFC 7396: null takes all of them. */
+    ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"role\":\"web\"}}}");
+    expect(f, 200, "metadata.labels.role", "web");
+    ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":null}}");
+    assert_int_equal(field(f, "metadata.labels").map->len, 0);
     ask(f, "GET", "/v1/nodes/web2", "");
     expect(f, 404, "detail", "there is no node 'web2'; did you mean 'web1'?");
     ask(f, "DELETE", "/v1/nodes/web1", "");

@@ -578,6 +578,24 @@ static void one_source_asks_so_often(void **state)
     p256_private_free(stranger.key);
 }
 
+static void nobody_joins_under_a_name_that_is_still_being_removed(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    bool done = false;
+    put_token(f, 1);
+    Str mark = cluster_key_removed(&f->arena, PREFIX, STR("web1"));
+    put(f, mark, STR("{}"));
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    assert_int_equal(web.err.kind, ERROR_UNAVAILABLE);
+    assert_int_equal(uses_of(f), 0);
+    assert_true(store_delete(f->store, mark, put_done, &done, &err));
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+}
+
 /* --- Crossed with revoked, server, expired ------------------------------------------------------ */
 
 static void change_node(Fixture *f, const char *name, bool is_server, bool forget_token,
@@ -778,6 +796,7 @@ int main(void)
         ROW(an_approval_is_not_disturbed_by_strangers),
         ROW(the_room_is_as_the_store_has_it),
         ROW(one_source_asks_so_often),
+        ROW(nobody_joins_under_a_name_that_is_still_being_removed),
         ROW(a_revoked_node_does_not_come_back_with_its_used_up_token),
         ROW(nothing_but_a_good_approved_node_gets_its_certificate_again),
         ROW(a_taken_name_is_not_given_to_another_key),

@@ -14,7 +14,7 @@ static void a_token_opens_until_it_expires(void **state)
     int64_t expires_ms = f->principal.expires_ms;
     assert_true(expires_ms >= NOW_MS + HOUR_MS && expires_ms < NOW_MS + HOUR_MS + 1000);
     char who[100];
-    snprintf(who, sizeof who, "ci (token %s)", f->id);
+    snprintf(who, sizeof who, "token:%s \"ci\"", f->id);
     assert_string_equal(f->principal.who, who);
     snprintf(who, sizeof who, "token:%s", f->id);
     assert_string_equal(f->principal.credential, who);
@@ -98,7 +98,7 @@ static void a_session_lasts_as_long_as_its_token(void **state)
     assert_int_equal(f->principal.kind, PRINCIPAL_SESSION);
     assert_string_equal(f->principal.roles, "operator");
     assert_int_equal(f->principal.expires_ms, expires_ms);
-    assert_non_null(strstr(f->principal.who, "ci (session of token "));
+    assert_non_null(strstr(f->principal.who, "session of token:"));
     assert_true(still_good(f));
     /* No session from a session. */
     browser_sessions_create(&f->world.at, &f->principal, session_made, f);

@@ -49,12 +49,24 @@ static void who_is_local_is_named_for_the_audit(void **state)
 {
     Principal principal;
     principal_local(STR("root"), 0, &principal);
-    assert_string_equal(principal.who, "root (uid 0)");
+    assert_string_equal(principal.who, "user:root (uid 0)");
     assert_string_equal(principal.credential, "local:0");
     assert_string_equal(principal.roles, "admin");
     principal_local(STR_EMPTY, 1000, &principal);
-    assert_string_equal(principal.who, "uid 1000");
+    assert_string_equal(principal.who, "user:uid 1000");
     assert_string_equal(principal_kind_name(principal.kind), "local");
+}
+
+/* Whatever a token is called, it is seen that it is one. */
+static void nobody_is_named_like_somebody_else(void **state)
+{
+    Principal principal = { 0 };
+    principal_name_who("token", "4l2ygazs", "root (uid 0)", &principal);
+    assert_string_equal(principal.who, "token:4l2ygazs \"root (uid 0)\"");
+    principal_name_who("token", "4l2ygazs", "a\" user:root (uid 0)\n", &principal);
+    assert_string_equal(principal.who, "token:4l2ygazs \"a\\\" user:root (uid 0)\\n\"");
+    principal_name_who("token", "4l2ygazs", "", &principal);
+    assert_string_equal(principal.who, "token:4l2ygazs");
 }
 
 int main(void)
@@ -64,6 +76,7 @@ int main(void)
         cmocka_unit_test(the_longest_of_them_fit),
         cmocka_unit_test(those_that_make_no_sense_are_refused),
         cmocka_unit_test(who_is_local_is_named_for_the_audit),
+        cmocka_unit_test(nobody_is_named_like_somebody_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 /* A listener and a client that connects to it, as far as either gets. */
 typedef struct Fixture {
+    bool reloads; /* the client's context, as soon as a connection stands */
     World world;
     Scratch *scratch;
     Arena *arena;
@@ -35,6 +36,13 @@ static bool server_verify(void *context, const TlsPeer *peer, Error *err)
 static void ready(void *context)
 {
     Fixture *f = context;
+    Error err;
+    if (f->reloads) {
+        assert_true(tls_context_reload(
+            f->client_tls,
+            &(TlsMaterial){ .certificate = f->client.pem, .key = f->client.key, .ca = f->ca.pem },
+            &err));
+    }
     f->client_ready = true;
     connection_write(f->connection, STR("hello"));
 }
@@ -377,6 +385,21 @@ static void a_client_can_want_a_host(void **state)
     assert_non_null(strstr(f->why.text, "mismatch: " TLS_IS_FOR " localhost, 127.0.0.1"));
 }
 
+/* Tickets come after the handshake: one that comes after a reload is of what was trusted before. */
+static void a_session_from_before_a_reload_is_not_kept(void **state)
+{
+    Fixture *f = *state;
+    assert_true(try(f));
+    assert_true(try(f));
+    assert_true(connection_peer(f->accepted)->tls.resumed);
+    use_client(f, f->client, f->ca.pem);
+    f->reloads = true;
+    assert_true(try(f));
+    f->reloads = false;
+    assert_true(try(f));
+    assert_false(connection_peer(f->accepted)->tls.resumed);
+}
+
 static Str pin_of(Fixture *f, const TestCa *ca)
 {
     unsigned char *der = NULL, digest[32];
@@ -518,6 +541,7 @@ int main(void)
         ROW(a_user_is_known_as_one),
         ROW(a_client_can_want_a_host),
         ROW(a_pinned_ca_is_enough),
+        ROW(a_session_from_before_a_reload_is_not_kept),
         ROW(who_knows_no_ca_takes_the_first_that_is_shown),
         ROW(those_who_do_not_shake_hands_are_cut),
         ROW(an_open_connection_ends_in_order),

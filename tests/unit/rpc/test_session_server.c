@@ -335,6 +335,48 @@ static void test_slow_node_gets_acks_and_changes_later(void **state)
     session_server_applied(owner->session, NULL, 0, NULL);
 }
 
+/* What is still here cannot have been taken, whatever the node guesses. */
+static void test_changes_that_were_not_sent_are_not_taken(void **state)
+{
+    Owner *owner = *state;
+    go_live(owner, (SessionCursor){ 0 });
+    owner->full = true;
+    session_server_changes(owner->session, &(Changes){ .revision = 9, .complete = true });
+    say(owner, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, 9 } });
+    assert_int_equal(owner->takens, 0);
+    assert_int_equal(owner->why.kind, ERROR_INVALID);
+}
+
+static void test_changes_of_another_revision_are_not_taken(void **state)
+{
+    Owner *owner = *state;
+    go_live(owner, (SessionCursor){ 0 });
+    session_server_changes(owner->session, &(Changes){ .revision = 9, .complete = true });
+    say(owner, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, 8 } });
+    assert_int_equal(owner->takens, 0);
+    assert_int_equal(owner->why.kind, ERROR_INVALID);
+}
+
+/* A node whose records wait is told, and then acknowledged as ever. */
+static void test_a_delay_is_told(void **state)
+{
+    Owner *owner = *state;
+    go_live(owner, (SessionCursor){ 0 });
+    uint32_t before = owner->sent;
+    records(owner, 1, 1, 1);
+    session_server_delayed(owner->session, 5000);
+    assert_int_equal(owner->sent, before + 1);
+    session_server_applied(owner->session, NULL, 0, NULL);
+    assert_int_equal(owner->sent, before + 2);
+    records(owner, 2, 2, 1);
+    owner->full = true;
+    session_server_delayed(owner->session, 5000);
+    session_server_applied(owner->session, NULL, 0, NULL);
+    owner->full = false;
+    session_server_writable(owner->session);
+    assert_int_equal(owner->sent, before + 3);
+}
+
 static void test_node_is_asked_and_answers(void **state)
 {
     Owner *owner = *state;
@@ -389,6 +431,9 @@ int main(void)
         TEST(test_full_disk_is_tried_again),
         TEST(test_fast_node_is_paused),
         TEST(test_slow_node_gets_acks_and_changes_later),
+        TEST(test_changes_that_were_not_sent_are_not_taken),
+        TEST(test_changes_of_another_revision_are_not_taken),
+        TEST(test_a_delay_is_told),
         TEST(test_node_is_asked_and_answers),
         TEST(test_answer_that_nobody_asked_for_ends_it),
     };

@@ -21,7 +21,7 @@ static SessionWrites writes;
 
 static void make(Arena *arena, const Record *records, uint32_t count)
 {
-    SessionSender sender = { KEYS_PREFIX, STR("web1"), 0xabc, 1000 };
+    SessionSender sender = { KEYS_PREFIX, STR("web1"), 0xabc, 1000, INT64_MAX };
     session_writes_make(arena, &sender, records, count, &writes);
 }
 
@@ -195,9 +195,11 @@ static void test_the_worst_message_fits(void **state)
 static void test_marks_lead_there_and_back(void **state)
 {
     Arena *arena = *state;
-    const SessionMark marks[] = { { { 0xabcdef, 7 }, 0 },
-                                  { { UINT64_MAX, UINT64_MAX }, UINT64_MAX },
-                                  { { 1, 0 }, 3 } };
+    const SessionMark marks[] = {
+        { { 0xabcdef, 7 }, 0 },
+        { { UINT64_MAX, UINT64_MAX }, UINT64_MAX, UINT64_MAX, INT64_MAX, SESSION_LIMIT_RESULTS },
+        { { 1, 0 }, 3, 4, 5, SESSION_LIMIT_RATE }
+    };
     for (unsigned i = 0; i < COUNT_OF(marks); i++) {
         SessionMark back;
         Error err;
@@ -205,10 +207,22 @@ static void test_marks_lead_there_and_back(void **state)
         assert_int_equal(back.cursor.epoch, marks[i].cursor.epoch);
         assert_int_equal(back.cursor.sequence, marks[i].cursor.sequence);
         assert_int_equal(back.lost, marks[i].lost);
+        assert_int_equal(back.stored, marks[i].stored);
+        assert_int_equal(back.limited_ms, marks[i].limited_ms);
+        assert_int_equal(back.limit, marks[i].limit);
     }
     assert_str(session_mark_print(arena, &marks[0]),
                "{\"format\":\"eden.session/1\",\"epoch\":\"0000000000abcdef\",\"sequence\":7,"
-               "\"lost\":0}");
+               "\"lost\":0,\"stored\":0,\"limited_ms\":0,\"limit\":\"none\"}");
+    /* As it was before there were budgets. */
+    SessionMark old;
+    Error why;
+    assert_true(session_mark_read(arena,
+                                  STR("{\"format\":\"eden.session/1\",\"epoch\":"
+                                      "\"0000000000abcdef\",\"sequence\":7,\"lost\":2}"),
+                                  &old, &why));
+    assert_int_equal(old.lost, 2);
+    assert_int_equal(old.stored, 0);
     Str whole = session_mark_print(arena, &marks[1]);
     for (size_t len = 0; len < whole.len; len++) {
         SessionMark back;

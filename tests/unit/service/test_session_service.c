@@ -17,6 +17,7 @@ typedef struct Node {
     ServerHello hello;
     uint64_t acked;
     uint32_t refusals;
+    uint64_t delay_ms;
     Changes changes;
     uint32_t change_messages, change_total;
     uint64_t ping; /* the last one; 0: none came */
@@ -33,6 +34,7 @@ struct Fixture {
     GrpcServer *server;
     Address address;
     bool is_approved;
+    const char *name; /* of the node that connects next */
     StoreReply reply;
     bool answered;
 };
@@ -99,22 +101,24 @@ static const Http2Header protocol[] = { { { PROTOCOL_HEADER, 13 }, { "1", 1 } } 
 
 static bool identify(void *context, const Peer *peer, Identity *out, Error *err)
 {
-    return identity_make(STR("blue"), STR("web1"), out, err);
+    const Fixture *f = context;
+    return identity_make(STR("blue"), str_from_c(f->name), out, err);
 }
 
 static void describe(void *context, const Peer *peer, Caller *out)
 {
     Fixture *f = context;
     Error err;
-    out->has_identity = identify(NULL, peer, &out->identity, &err);
+    out->has_identity = identify(f, peer, &out->identity, &err);
     out->is_ours = true;
     out->is_approved = f->is_approved;
 }
 
-static int set_up(void **state)
+static int set_up_with(void **state, const NodeLimits *limits)
 {
     scratch_set_up(state);
     Fixture *f = calloc(1, sizeof *f);
+    f->name = "web1";
     f->scratch = *state;
     *state = f;
     world_open(&f->world);
@@ -127,7 +131,9 @@ static int set_up(void **state)
         .prefix = STR("/eden"),
         .server = STR("s1"),
         .store_id = STR("store-1"),
+        .limits = *limits,
         .identify = identify,
+        .context = f,
     });
     MethodBinding binding = session_service_binding(f->service);
     f->dispatch = dispatch_new(&binding, 1, describe, f);
@@ -143,6 +149,18 @@ static int set_up(void **state)
     assert_true(grpc_server_listen(f->server, &listener, &f->address, &open, &err));
     put(f, "/eden/nodes/web1", "{}");
     return 0;
+}
+
+static int set_up(void **state)
+{
+    return set_up_with(state, &(NodeLimits){ 0 });
+}
+
+/* What is used up once does not come back while the test runs. */
+static int set_up_limited(void **state)
+{
+    return set_up_with(state, &(NodeLimits){ .bytes = { .per_second = 1, .burst = 40000 },
+                                             .results_bytes = 2000 });
 }
 
 static int tear_down(void **state)
@@ -177,6 +195,7 @@ static void node_message(GrpcCall *call, Str message)
     case SERVER_ACK:
         node->acked = value.ack.sequence;
         node->refusals += value.ack.refusal_count;
+        node->delay_ms = value.ack.delay_ms > 0 ? value.ack.delay_ms : node->delay_ms;
         break;
     case SERVER_CHANGES:
         node->changes = value.changes;
@@ -610,6 +629,98 @@ static void test_who_asks_a_node_that_leaves_is_told(void **state)
     assert_int_equal(asker.kind, ERROR_UNAVAILABLE);
 }
 
+/* --- Budgets --------------------------------------------------------------------------------- */
+
+static Str large(Fixture *f, size_t size)
+{
+    char *text = arena_alloc(&f->arena, size);
+    memset(text, ' ', size);
+    memcpy(text, "{}", 2);
+    return str_from(text, size);
+}
+
+static void test_who_sends_too_much_waits_and_nobody_else(void **state)
+{
+    Fixture *f = *state;
+    Node node, other;
+    open_live(f, &node);
+    Str body = large(f, 30000);
+    for (uint64_t i = 1; i <= 3; i++) {
+        tell(&node, &(Record){ i, RECORD_FACTS, STR_EMPTY, body, 0 }, 1);
+    }
+    while (node.delay_ms == 0) {
+        assert_false(node.ended);
+        world_run(&f->world);
+    }
+    /* The first one fits, the second waits for hours, and the session lives. */
+    assert_int_equal(node.acked, 1);
+    assert_true(node.delay_ms > 10000 * 1000);
+    assert_int_equal(session_service_counts(f->service).taken, 1);
+    assert_int_equal(session_service_counts(f->service).live, 1);
+    f->name = "web2";
+    put(f, "/eden/nodes/web2", "{}");
+    node_open(f, &other);
+    say_hello(&other, "web2", NULL, 0);
+    wait_hello(&other);
+    tell_one(&other, 1, RECORD_FACTS, "", "{\"os\":2}");
+    check_value(f, "/eden/facts/web2", "{\"os\":2}");
+    assert_int_equal(other.delay_ms, 0);
+    assert_false(node.ended);
+    /* Nor does another session help: the budget is that of the name. */
+    Node again;
+    f->name = "web1";
+    open_live(f, &again);
+    tell(&again, &(Record){ 2, RECORD_FACTS, STR_EMPTY, body, 0 }, 1);
+    while (again.delay_ms == 0) {
+        assert_false(again.ended);
+        world_run(&f->world);
+    }
+    node_close(&again);
+    node_close(&other);
+    node_close(&node);
+}
+
+static void test_results_beyond_their_room_are_refused(void **state)
+{
+    Fixture *f = *state;
+    Node node;
+    open_live(f, &node);
+    const char *body = arena_copy_c(&f->arena, large(f, 700));
+    tell_one(&node, 1, RECORD_RESULT, "r1", body);
+    tell_one(&node, 2, RECORD_RESULT, "r1/step", body);
+    assert_int_equal(node.refusals, 0);
+    tell_one(&node, 3, RECORD_RESULT, "r2", body);
+    assert_int_equal(node.refusals, 1);
+    check_value(f, "/eden/runs/r2/nodes/web1", NULL);
+    /* Everything else is taken. */
+    tell_one(&node, 4, RECORD_FACTS, "", "{\"os\":1}");
+    check_value(f, "/eden/facts/web1", "{\"os\":1}");
+    StoreKv mark = get(f, "/eden/sessions/web1");
+    assert_true(str_find(mark.value, STR("\"limit\":\"results\""), 0) != STR_NOT_FOUND);
+    node_close(&node);
+}
+
+/* The same result again takes no more room: that is found by counting. */
+static void test_results_are_counted_before_they_are_refused_for_good(void **state)
+{
+    Fixture *f = *state;
+    Node node;
+    open_live(f, &node);
+    const char *body = arena_copy_c(&f->arena, large(f, 700));
+    tell_one(&node, 1, RECORD_RESULT, "r1", body);
+    tell_one(&node, 2, RECORD_RESULT, "r1", body);
+    tell_one(&node, 3, RECORD_RESULT, "r1", body);
+    assert_int_equal(node.refusals, 1);
+    uint64_t sequence = 3;
+    while (node.refusals == sequence - 2) {
+        sequence++;
+        tell_one(&node, sequence, RECORD_RESULT, "r1", body);
+        assert_true(sequence < 50);
+    }
+    tell_one(&node, sequence + 1, RECORD_FACTS, "", "{}");
+    node_close(&node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -633,6 +744,12 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_who_asks_a_node_that_leaves_is_told, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_who_sends_too_much_waits_and_nobody_else,
+                                        set_up_limited, tear_down),
+        cmocka_unit_test_setup_teardown(test_results_beyond_their_room_are_refused, set_up_limited,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_results_are_counted_before_they_are_refused_for_good,
+                                        set_up_limited, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

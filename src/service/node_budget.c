@@ -1,0 +1,203 @@
+#include "service/node_budget.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/identity.h"
+#include "base/memory.h"
+#include "base/str_map.h"
+#include "store/keys.h"
+
+enum {
+    RECOUNT_MS = 10 * 60 * 1000, /* between two of a node */
+    RECOUNT_PAGE = 200           /* keys */
+};
+
+typedef struct Recount Recount;
+
+struct NodeBudget {
+    NodeBudgets *budgets;
+    NodeBudget *next;
+    char node[NODE_NAME_MAX + 1];
+    Rate bytes, records, log;
+    Recount *recount; /* NULL: none is under way */
+    int64_t recount_due_ms;
+    bool is_recounted;
+    int64_t stored;
+};
+
+struct NodeBudgets {
+    Loop *loop;
+    Store *store;
+    Str prefix;
+    NodeLimits limits;
+    Arena arena;
+    StrMap by_node; /* of NodeBudget */
+    NodeBudget *all;
+};
+
+/* One walk through all results. */
+struct Recount {
+    NodeBudget *budget; /* NULL: it is gone */
+    Arena arena;
+    int64_t bytes;
+};
+
+NodeBudgets *node_budgets_new(Loop *loop, Store *store, Str prefix, const NodeLimits *limits)
+{
+    NodeBudgets *budgets = memory_new(sizeof *budgets);
+    budgets->loop = loop;
+    budgets->store = store;
+    budgets->prefix = prefix;
+    budgets->limits = *limits;
+    arena_init(&budgets->arena, ARENA_UNLIMITED);
+    return budgets;
+}
+
+void node_budgets_free(NodeBudgets *budgets)
+{
+    if (budgets == NULL) {
+        return;
+    }
+    for (NodeBudget *budget = budgets->all, *next; budget != NULL; budget = next) {
+        next = budget->next;
+        if (budget->recount != NULL) {
+            budget->recount->budget = NULL;
+        }
+        free(budget);
+    }
+    arena_clear(&budgets->arena);
+    free(budgets);
+}
+
+NodeBudget *node_budget_of(NodeBudgets *budgets, Str node)
+{
+    if (budgets->by_node.arena == NULL) {
+        str_map_init(&budgets->by_node, &budgets->arena);
+    }
+    NodeBudget *budget = str_map_find(&budgets->by_node, node);
+    if (budget == NULL) {
+        BUG_IF(node.len > NODE_NAME_MAX);
+        budget = memory_new(sizeof *budget);
+        budget->budgets = budgets;
+        budget->next = budgets->all;
+        budgets->all = budget;
+        memcpy(budget->node, node.data, node.len);
+        str_map_put(&budgets->by_node, str_from_c(budget->node), budget);
+    }
+    return budget;
+}
+
+int64_t node_budget_take(NodeBudget *budget, int64_t bytes, uint32_t records)
+{
+    const NodeLimits *limits = &budget->budgets->limits;
+    int64_t now = loop_now_ms(budget->budgets->loop);
+    int64_t cost = bytes + (int64_t)records * NODE_RECORD_COST;
+    int64_t wait = rate_wait_ms(&budget->bytes, limits->bytes, now, cost);
+    int64_t other = rate_wait_ms(&budget->records, limits->records, now, records);
+    if (wait > 0 || other > 0) {
+        return wait > other ? wait : other;
+    }
+    bool taken = rate_take(&budget->bytes, limits->bytes, now, cost) &&
+                 rate_take(&budget->records, limits->records, now, records);
+    BUG_IF(!taken);
+    return 0;
+}
+
+bool node_budget_may_log(NodeBudget *budget)
+{
+    int64_t minutes = loop_now_ms(budget->budgets->loop) / 60;
+    return rate_take(&budget->log, (RateLimit){ .per_second = 1, .burst = 1 }, minutes, 1);
+}
+
+/* --- Results --------------------------------------------------------------------------------- */
+
+int64_t node_budget_results_left(const NodeBudget *budget, int64_t stored)
+{
+    int64_t limit = budget->budgets->limits.results_bytes;
+    return limit == 0 ? INT64_MAX : limit > stored ? limit - stored : 0;
+}
+
+static void recount_end(Recount *recount, bool is_whole)
+{
+    NodeBudget *budget = recount->budget;
+    if (budget != NULL) {
+        budget->recount = NULL;
+        budget->is_recounted = is_whole;
+        budget->stored = recount->bytes;
+    }
+    arena_clear(&recount->arena);
+    free(recount);
+}
+
+static void count_result(Recount *recount, const StoreKv *kv)
+{
+    KeyKind kind;
+    Str parts[KEYS_PARTS_MAX];
+    if (key_parse(&recount->arena, recount->budget->budgets->prefix, kv->key, &kind, parts) &&
+        (kind == KEY_RUN_NODE || kind == KEY_RUN_STEP) &&
+        str_eq_c(parts[kind == KEY_RUN_NODE ? 1 : 2], recount->budget->node)) {
+        recount->bytes += (int64_t)kv->value.len + NODE_RECORD_COST;
+    }
+}
+
+static void recount_from(Recount *recount, Str key);
+
+static void page_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Recount *recount = context;
+    if (err != NULL || recount->budget == NULL) {
+        recount_end(recount, false);
+        return;
+    }
+    const StoreOpReply *range = &reply->ops[0];
+    for (uint32_t i = 0; i < range->kv_count; i++) {
+        count_result(recount, &range->kvs[i]);
+    }
+    arena_reset(&recount->arena);
+    if (range->more) {
+        recount_from(recount, arena_join(&recount->arena, range->kvs[range->kv_count - 1].key,
+                                         STR("\0"), STR_EMPTY));
+    } else {
+        recount_end(recount, true);
+    }
+}
+
+static void recount_from(Recount *recount, Str key)
+{
+    NodeBudgets *budgets = recount->budget->budgets;
+    Str all = key_make_prefix(&recount->arena, budgets->prefix, KEY_RUN, NULL, 0);
+    StoreOp op = { .kind = STORE_RANGE,
+                   .key = key,
+                   .end = store_prefix_end(&recount->arena, all),
+                   .limit = RECOUNT_PAGE };
+    Error err;
+    if (!store_op(budgets->store, &op, page_came, recount, &err)) {
+        recount_end(recount, false);
+    }
+}
+
+void node_budget_recount(NodeBudget *budget)
+{
+    NodeBudgets *budgets = budget->budgets;
+    int64_t now = loop_now_ms(budgets->loop);
+    if (budget->recount != NULL || now < budget->recount_due_ms) {
+        return;
+    }
+    Recount *recount = memory_new(sizeof *recount);
+    recount->budget = budget;
+    arena_init(&recount->arena, ARENA_UNLIMITED);
+    budget->recount = recount;
+    budget->recount_due_ms = now + RECOUNT_MS;
+    recount_from(recount, key_make_prefix(&recount->arena, budgets->prefix, KEY_RUN, NULL, 0));
+}
+
+bool node_budget_recounted(NodeBudget *budget, int64_t *stored)
+{
+    if (!budget->is_recounted) {
+        return false;
+    }
+    budget->is_recounted = false;
+    *stored = budget->stored;
+    return true;
+}

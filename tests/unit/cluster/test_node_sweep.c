@@ -1,0 +1,107 @@
+#include "cluster/node_sweep.h"
+
+#include "cluster/nodes.h"
+#include "store_world.h"
+
+enum {
+    NUMBERS = 60
+};
+
+/* Kinds of keys with the name of a node in them; the first part is the one that differs. */
+static const KeyKind kinds[] = { KEY_RUN_NODE, KEY_RUN_STEP,        KEY_RUN_PUBLISHED,
+                                 KEY_STATUS,   KEY_RUNNING_VERSION, KEY_SERVICE,
+                                 KEY_RUN_SLOT, KEY_RUN_BARRIER };
+
+static Str key_of(StoreWorld *world, KeyKind kind, int number, Str node)
+{
+    Str parts[KEYS_PARTS_MAX] = { arena_format(&world->arena, "n%d", number), STR("a/b"),
+                                  STR("a/b") };
+    uint32_t part;
+    assert_true(key_node_part(kind, &part));
+    parts[part] = node;
+    return key_make(&world->arena, PREFIX, kind, parts, key_part_count(kind));
+}
+
+static void fill(StoreWorld *world, Str node)
+{
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        for (int number = 0; number < NUMBERS; number++) {
+            world_put(world, key_of(world, kinds[i], number, node), STR("{}"));
+        }
+    }
+    world_put(world, key_make(&world->arena, PREFIX, KEY_WAIT, (Str[]){ node, STR("1") }, 2),
+              STR("{}"));
+}
+
+/* All of them, or none. */
+static bool is_there(StoreWorld *world, Str node)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        for (int number = 0; number < NUMBERS; number++) {
+            count += world_get(world, key_of(world, kinds[i], number, node)).there;
+        }
+    }
+    assert_true(count == 0 || count == COUNT_OF(kinds) * NUMBERS);
+    Str wait = key_make(&world->arena, PREFIX, KEY_WAIT, (Str[]){ node, STR("1") }, 2);
+    assert_int_equal(world_get(world, wait).there, count > 0);
+    return count > 0;
+}
+
+static bool is_marked(StoreWorld *world, Str node)
+{
+    return world_get(world, cluster_key_removed(&world->arena, PREFIX, node)).there;
+}
+
+static void wait_idle(StoreWorld *world, const NodeSweep *sweep)
+{
+    do {
+        world_pass(world);
+    } while (!node_sweep_is_idle(sweep));
+}
+
+static void a_removed_node_leaves_no_key_and_others_keep_theirs(void **state)
+{
+    StoreWorld world = { 0 };
+    world_open(&world);
+    fill(&world, STR("web1"));
+    fill(&world, STR("web10"));
+    world_put(&world, cluster_key_node(&world.arena, PREFIX, STR("web1")), STR("damaged"));
+    NodeSweep *sweep = node_sweep_new(&world.at);
+    wait_idle(&world, sweep);
+    assert_true(is_there(&world, STR("web1")));
+    nodes_remove(&world.at, STR("web1"), 0, world_done, &world);
+    world_expect(&world, ERROR_NONE, NULL);
+    wait_idle(&world, sweep);
+    assert_false(is_there(&world, STR("web1")));
+    assert_true(is_there(&world, STR("web10")));
+    assert_false(is_marked(&world, STR("web1")));
+    node_sweep_free(sweep);
+    world_close(&world);
+}
+
+/* As a server that was killed in between: the mark is there when it starts. */
+static void what_was_begun_is_finished_after_a_restart(void **state)
+{
+    StoreWorld world = { 0 };
+    world_open(&world);
+    fill(&world, STR("web1"));
+    world_put(&world, cluster_key_removed(&world.arena, PREFIX, STR("web1")), STR("{}"));
+    NodeSweep *left = node_sweep_new(&world.at);
+    node_sweep_free(left);
+    NodeSweep *sweep = node_sweep_new(&world.at);
+    wait_idle(&world, sweep);
+    assert_false(is_there(&world, STR("web1")));
+    assert_false(is_marked(&world, STR("web1")));
+    node_sweep_free(sweep);
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_removed_node_leaves_no_key_and_others_keep_theirs),
+        cmocka_unit_test(what_was_begun_is_finished_after_a_restart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
