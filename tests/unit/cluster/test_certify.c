@@ -1,6 +1,7 @@
 /* Certificates of nodes: renewed, given to a request, taken back, each in one transaction. */
 #include "cluster/certify.h"
 
+#include "cluster/node_sweep.h"
 #include "cluster/nodes.h"
 #include "cluster/revoke.h"
 #include "cluster/store_world.h"
@@ -260,6 +261,12 @@ static void a_name_given_again_inherits_nothing(void **state)
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_false(
         world_get(&f->world, cluster_key_trust_of(&f->world.arena, PREFIX, STR("web1"))).there);
+    /* Not before all of it is gone. */
+    certify_admit(&f->settings, STR("web1"), make_csr(f), certified, f);
+    expect(f, ERROR_UNAVAILABLE, NULL);
+    NodeSweep *sweep = node_sweep_new(&f->world.at);
+    world_pass(&f->world);
+    node_sweep_free(sweep);
     admit(f, "web1");
     RevocationList list = revoked(f);
     assert_false(revocation_check(&list, STR("web1"), str_from_c(first.serial), &err));
