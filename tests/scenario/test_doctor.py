@@ -71,7 +71,7 @@ def test_the_server_of_a_run_directory_is_looked_at_from_elsewhere(cluster, eden
         assert done.returncode == 0, done.stdout
         checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
         assert {"server", "store", "server-version", "waiting", "certificates", "rotation", "tokens",
-                "versions", "member", "audit", "revocations"} == states(checks, "ok")
+                "versions", "member", "audit", "revocations", "budgets"} == states(checks, "ok")
         assert "is not a member" in checks["member"]["text"]
         assert states(checks, "warning") == {"silent"}  # s1 has no agent
     cluster.server.kill()
