@@ -252,24 +252,28 @@ static void print_ready(const Work *work)
     if (ask(work, words, NULL, NULL, &table, &err)) {
         stream_put(out, table);
     }
-    stream_put_format(out,
-                      "\n"
-                      "  open         %" STR_FMT "/\n"
-                      "  log in with  %" STR_FMT "\n"
-                      "  CA           %" STR_FMT "\n"
-                      "  commands     with --run-dir %s\n"
-                      "  logs         %" STR_FMT "/node1/log, ...\n\n"
-                      "Try, in another terminal:\n"
-                      "  %s login %" STR_FMT " --name dev --ca-pin %" STR_FMT "\n"
-                      "  %s facts --node node1 --run-dir %s\n"
-                      "  %s dev --directory %" STR_FMT " --in node1 -- %s doctor\n"
-                      "  %s dev --directory %" STR_FMT " --in node%u -- %s apply SITE\n\n"
-                      "Ctrl-C ends it, and nothing stays.\n",
-                      STR_ARG(value_get_text(work->card, "api")), STR_ARG(work->token),
-                      STR_ARG(work->ca_pin), run_dir, STR_ARG(folder), eden,
-                      STR_ARG(value_get_text(work->card, "api")), STR_ARG(work->ca_pin), eden,
-                      run_dir, eden, STR_ARG(folder), eden, eden, STR_ARG(folder), work->nodes,
-                      eden);
+    stream_put_format(
+        out,
+        "\n"
+        "  open         %" STR_FMT "/\n"
+        "  log in with  %" STR_FMT "\n"
+        "  CA           %" STR_FMT "\n"
+        "  commands     with --run-dir %s\n"
+        "  logs         %" STR_FMT "/node1/log, ...\n"
+        "  nodes have   %s; 'eden help dev' says what they lack\n\n"
+        "Try, in another terminal:\n"
+        "  %s login %" STR_FMT " --name dev --ca-pin %" STR_FMT "\n"
+        "  %s facts --node node1 --run-dir %s\n"
+        "  %s dev --directory %" STR_FMT " --in node1 -- %s doctor\n"
+        "  %s dev --directory %" STR_FMT " --in node%u -- %s apply SITE\n\n"
+        "Ctrl-C ends it, and nothing stays.\n",
+        STR_ARG(value_get_text(work->card, "api")), STR_ARG(work->token), STR_ARG(work->ca_pin),
+        run_dir, STR_ARG(folder),
+        invocation_flag(work->invocation, "systemd")
+            ? "systemd, but none of the machine's services, and no way out to a network"
+            : "no systemd (--systemd boots one), and no way out to a network",
+        eden, STR_ARG(value_get_text(work->card, "api")), STR_ARG(work->ca_pin), eden, run_dir,
+        eden, STR_ARG(folder), eden, eden, STR_ARG(folder), work->nodes, eden);
 }
 
 /* So that "eden" is this program for the command, wherever it lies; NULL: that cannot be told. */
@@ -498,6 +502,7 @@ static int dev_run(Invocation *invocation)
     DevOptions options = { .nodes = work.nodes,
                            .port = (uint16_t)port,
                            .is_port_fixed = invocation_text(invocation, "port") != NULL,
+                           .systemd = invocation_flag(invocation, "systemd"),
                            .lost = tell_lost,
                            .waits = tell_waits,
                            .context = &work };
@@ -513,6 +518,8 @@ static const Option options[] = {
     { .name = "port",
       .argument = "PORT",
       .help = "where to reach the API, on 127.0.0.1; else 1338, or any other when that is taken" },
+    { .name = "systemd",
+      .help = "boot systemd in each node, for services, timers and journals; takes root" },
     { .name = "in",
       .argument = "NODE",
       .help = "run the command inside of this node, of a cluster that runs already" },
@@ -527,6 +534,7 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden dev --nodes 5", "until Ctrl-C" },
     { "eden dev --in node2 -- eden apply examples/shop", "meanwhile: a site, on one of its nodes" },
+    { "eden dev --nodes 1 --systemd", "a node to try services in" },
     { "eden dev -- sh -c 'eden nodes list; eden facts --node node2 os'",
       "as long as a command runs, which finds it by its environment" },
     { 0 },
@@ -547,9 +555,22 @@ const Command command_dev = {
         "\n"
         "Copies are overlays: what is installed here is there too, and what they change is kept "
         "in\n"
-        "memory. Devices and the kernel are shared, so modules, clock and swap cannot be\n"
-        "changed. Without the rights of root it takes user namespaces; then a node has no other\n"
-        "users than root, and can change /etc, /var and what is new, but not what is installed.\n"
+        "memory. A file of the machine that is saved meanwhile is seen inside at once by new\n"
+        "commands and within a second by others, unless the node has changed it itself or a\n"
+        "program inside holds it open. Without root it takes user namespaces; then a node has no\n"
+        "other users than root, can change /etc, /var and what is new, but not what is installed,\n"
+        "and its /etc is a copy of the moment when it started.\n"
+        "\n"
+        "What a node lacks: the kernel is shared, so modules, clock, swap and most of sysctl\n"
+        "cannot be changed; net.*, the names of the host and the limits of IPC can, and are the\n"
+        "node's own. Its network reaches the other nodes and nothing else: packages come from\n"
+        "this machine. Without --systemd no init runs, and modules that need systemd fail.\n"
+        "\n"
+        "--systemd boots systemd in each node, where services, timers, the journal and D-Bus then\n"
+        "work. What the machine has enabled stays down until something starts it. The node has\n"
+        "devices, a /run and an /etc/fstab of its own; it has no udev, and limits of memory and\n"
+        "CPU hold only where the machine passes those controllers on. It takes root, systemd on\n"
+        "this machine and a cgroup2 file system.\n"
         "\n"
         "COMMAND, behind '--', runs once the cluster is ready, on this machine; it ends with it,\n"
         "and the exit code is the command's. What it leaves running is ended, too. After Ctrl-C it "

@@ -14,9 +14,11 @@
 #include "sys/privilege.h"
 #include "sys/process.h"
 #include "sys/terminal.h"
+#include "sys/twin_init.h"
 
 enum {
     START_MS = 60 * 1000,
+    START_SYSTEMD_MS = 180 * 1000,
     LOG_MAX = 1 << 20, /* bytes of a node's log */
     LOG_TAIL = 2000,
     TELL_MS = 1000,          /* most commands end at once, and nobody needs to be told */
@@ -187,6 +189,11 @@ static void interrupted(void *context)
     }
 }
 
+static int start_ms(const DevCluster *cluster)
+{
+    return cluster->options.systemd ? START_SYSTEMD_MS : START_MS;
+}
+
 static void too_late(void *context)
 {
     DevCluster *cluster = context;
@@ -194,10 +201,22 @@ static void too_late(void *context)
         if (!cluster->live[i]) {
             fail(cluster, ERROR_TIMEOUT,
                  arena_format(cluster->arena, "%s is not there after %d s: %" STR_FMT,
-                              dev_node_name(cluster->arena, i), START_MS / 1000,
+                              dev_node_name(cluster->arena, i), start_ms(cluster) / 1000,
                               STR_ARG(log_words(cluster, i))));
         }
     }
+}
+
+/* Services run as users of their own, which a user namespace has not. */
+static bool check_systemd(Error *err)
+{
+    if (!privileges_are_root()) {
+        return error_set(err, ERROR_DENIED,
+                         "--systemd takes root: services have users of their own");
+    }
+    return twin_init_program() != NULL ||
+           error_set(err, ERROR_UNAVAILABLE,
+                     "--systemd needs systemd, which is not installed on this machine");
 }
 
 bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out, Error *err)
@@ -206,14 +225,20 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
     int channel;
     cluster->arena = arena;
     cluster->options = *options;
-    if (!dev_place_make(arena, options->nodes, &cluster->place, err)) {
+    if ((options->systemd && !check_systemd(err)) ||
+        !dev_place_make(arena, options->nodes, &cluster->place, err)) {
+        return false;
+    }
+    if (options->systemd && !dev_place_add_groups(&cluster->place, arena, options->nodes, err)) {
+        dev_place_remove(&cluster->place);
         return false;
     }
     cluster->hub = (DevHub){ .folder = cluster->place.folder,
                              .count = options->nodes,
                              .port = options->port,
                              .is_port_fixed = options->is_port_fixed,
-                             .is_root = privileges_are_root() };
+                             .is_root = privileges_are_root(),
+                             .group = cluster->place.group };
     OffshootOptions hub = { .run = dev_hub_run, .context = &cluster->hub };
     if (!offshoot_start(&hub, &cluster->hub_process, &channel, err)) {
         dev_place_remove(&cluster->place);
@@ -229,7 +254,7 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
     };
     cluster->talk = dev_talk_open(&talk, channel);
     loop_timer_init(&cluster->limit, cluster->loop, too_late, cluster);
-    loop_timer_start(&cluster->limit, START_MS);
+    loop_timer_start(&cluster->limit, start_ms(cluster));
     loop_timer_init(&cluster->patience, cluster->loop, patience_over, cluster);
     *out = cluster;
     return true;

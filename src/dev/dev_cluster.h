@@ -23,6 +23,7 @@ typedef struct DevOptions {
     uint32_t nodes;
     uint16_t port;      /* of the API, on 127.0.0.1 */
     bool is_port_fixed; /* else any other when it is taken */
+    bool systemd;       /* boots in each node; takes root */
     /* A node has ended by itself while the cluster stayed; may be NULL. */
     void (*lost)(void *context, const char *node);
     /* The command of dev_cluster_run was asked to end, and goes on; it is killed after `left_ms`, or

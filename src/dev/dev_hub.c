@@ -95,10 +95,14 @@ static bool start_node(Hub *hub, uint32_t number, Error *err)
     Node *node = &hub->nodes[number];
     int channel;
     node->hub = hub;
-    node->settings = (DevNode){ .folder = hub->settings->folder,
-                                .number = number,
-                                .count = hub->settings->count,
-                                .port = relay_port(hub->relay) };
+    node->settings =
+        (DevNode){ .folder = hub->settings->folder,
+                   .number = number,
+                   .count = hub->settings->count,
+                   .port = relay_port(hub->relay),
+                   .group = hub->settings->group == NULL
+                                ? NULL
+                                : dev_node_folder(&hub->arena, hub->settings->group, number) };
     OffshootOptions options = { .is_apart = true, .run = dev_node_run, .context = &node->settings };
     DevTalkOptions talk = {
         .loop = hub->loop, .line = node_says, .ended = node_ended, .context = node

@@ -32,6 +32,7 @@ typedef struct DevHub {
     uint16_t port;
     bool is_port_fixed; /* else another one is as good when that is taken */
     bool is_root;       /* has the rights that it takes; else a user namespace gives them */
+    const char *group;  /* of processes: below it those of nodes with systemd; NULL: without */
 } DevHub;
 
 /* An OffshootRun; `context` is a DevHub. */

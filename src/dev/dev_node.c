@@ -3,12 +3,14 @@
 #include "base/arena.h"
 #include "dev/dev_hub.h"
 #include "dev/dev_plan.h"
+#include "sys/cgroup.h"
 #include "sys/child.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/line_reader.h"
 #include "sys/process.h"
 #include "sys/twin.h"
+#include "sys/twin_init.h"
 
 enum {
     ONCE_MS = 90 * 1000,   /* for what is done once: founding, joining */
@@ -19,7 +21,9 @@ typedef struct Work {
     const DevNode *node;
     Arena *arena;
     LineReader channel;
+    Overlay *overlay;
     int log;
+    int group; /* -1: no systemd */
 } Work;
 
 /* What the hub says; false when it is gone. */
@@ -52,7 +56,16 @@ static bool become(Work *work, Error *err)
         .place_count = COUNT_OF(places),
     };
     return twin_open_log(arena_format(arena, "%s/log", own).data, &work->log, err) &&
-           twin_become(arena, &settings, err);
+           (node->group == NULL || cgroup_open(arena, node->group, &work->group, err)) &&
+           twin_become(arena, &settings, &work->overlay, err);
+}
+
+static bool boot(const Work *work, Error *err)
+{
+    TwinInit init = {
+        .program = twin_init_program(), .group = work->group, .run = "/run/eden", .log = work->log
+    };
+    return work->group < 0 || twin_init_boot(&init, err);
 }
 
 static bool run_once(Work *work, const char *const *words, Str input, Error *err)
@@ -106,7 +119,7 @@ int dev_node_run(void *context, int channel)
 {
     Arena arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Work work = { .node = context, .arena = &arena, .log = -1 };
+    Work work = { .node = context, .arena = &arena, .log = -1, .group = -1 };
     work.channel = line_reader_make(channel, DEV_LINE_MAX);
     const DevNode *node = work.node;
     Str line;
@@ -116,12 +129,14 @@ int dev_node_run(void *context, int channel)
     }
     if (!become(&work, &err) ||
         !(node->number == 0 ? run_once(&work, dev_init_words(&arena, node->port), STR_EMPTY, &err)
-                            : join(&work, &err))) {
+                            : join(&work, &err)) ||
+        !boot(&work, &err)) {
         tell_failure(&work, channel, &err);
         return 1;
     }
     TwinDaemon agent = { .program = CHILD_SAME_PROGRAM,
                          .argv = dev_agent_words(&arena),
-                         .log = work.log };
+                         .log = work.log,
+                         .overlay = work.overlay };
     return twin_keep(&agent, channel);
 }

@@ -8,6 +8,7 @@ typedef struct DevNode {
     const char *folder; /* of the cluster */
     uint32_t number, count;
     uint16_t port;
+    const char *group; /* of processes: the one in which a systemd boots; NULL: none does */
 } DevNode;
 
 /* An OffshootRun; `context` is a DevNode. */

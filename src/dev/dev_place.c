@@ -2,6 +2,7 @@
 
 #include "dev/dev_plan.h"
 #include "lang/json.h"
+#include "sys/cgroup.h"
 #include "sys/privilege.h"
 #include "sys/process.h"
 #include "sys/temporary.h"
@@ -9,12 +10,31 @@
 #define PREFIX "eden-dev-"
 #define LOCK   "lock"
 #define CARD   "dev.json"
+#define GROUP  "cgroup" /* where its group of processes is */
 
 enum {
     PLACES_MAX = 256,
     CARD_MAX = 256 * 1024, /* bytes */
+    GROUP_MAX = 4096,      /* bytes */
     TRIES = 8
 };
+
+static const char *name_of(const char *folder)
+{
+    const char *slash = strrchr(folder, '/');
+    return slash == NULL ? folder : slash + 1;
+}
+
+/* The group of one that was killed; its processes have ended with it. */
+static void remove_group(Arena *arena, const Directory *directory, const char *folder)
+{
+    Str path;
+    Error err;
+    if (directory_read(directory, arena, GROUP, GROUP_MAX, &path, &err) &&
+        str_ends(path, arena_format(arena, "/%s", name_of(folder)))) {
+        cgroup_remove(arena_copy_c(arena, path));
+    }
+}
 
 /* Nobody lives there: whoever does holds the lock. One without a lock is just being made. */
 static void remove_left(Arena *arena, const char *folder)
@@ -26,6 +46,7 @@ static void remove_left(Arena *arena, const char *folder)
     if (directory_open(folder, &directory, &err) && directory_has(&directory, LOCK) &&
         !file_lock_is_held(&directory, LOCK) &&
         file_lock_take(&directory, LOCK, STR_EMPTY, arena, &lock, &found, &err)) {
+        remove_group(arena, &directory, folder);
         temporary_remove(folder);
     }
 }
@@ -81,8 +102,31 @@ bool dev_place_make(Arena *arena, uint32_t nodes, DevPlace *out, Error *err)
     return true;
 }
 
+/* Noted before it is made: whoever is killed in between leaves nothing that is not known. */
+bool dev_place_add_groups(DevPlace *place, Arena *arena, uint32_t nodes, Error *err)
+{
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    const char *path;
+    if (!cgroup_path(arena, name_of(place->folder), &path, err) ||
+        !directory_open(place->folder, &directory, err) ||
+        !directory_write(&directory, GROUP, str_from_c(path), false, err) ||
+        !cgroup_make(path, err)) {
+        return error_wrap(err, "a cgroup for systemd");
+    }
+    place->group = path;
+    for (uint32_t i = 0; i < nodes; i++) {
+        if (!cgroup_make(dev_node_folder(arena, path, i), err)) {
+            return error_wrap(err, "a cgroup for systemd");
+        }
+    }
+    return true;
+}
+
 void dev_place_remove(DevPlace *place)
 {
+    if (place->group != NULL) {
+        cgroup_remove(place->group);
+    }
     temporary_remove(place->folder);
     file_lock_release(&place->lock);
 }

@@ -7,12 +7,15 @@
 
 typedef struct DevPlace {
     const char *folder; /* in the arena */
+    const char *group;  /* of the processes of its nodes; NULL: they have none of their own */
     FileLock lock;
 } DevPlace;
 
 /* A new one, with the directories of so many nodes. Folders of this user in which nobody lives any
  * more, since they were killed, are removed before. */
 MUST_CHECK bool dev_place_make(Arena *arena, uint32_t nodes, DevPlace *out, Error *err);
+/* A group of processes for each node (sys/cgroup.h). */
+MUST_CHECK bool dev_place_add_groups(DevPlace *place, Arena *arena, uint32_t nodes, Error *err);
 /* It is gone with all that is in it. */
 void dev_place_remove(DevPlace *place);
 /* What there is to know of it (dev_describe). */

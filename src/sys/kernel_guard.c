@@ -64,6 +64,14 @@ static bool refuse_swap(void)
     return OWN_ARCHITECTURE == 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+bool kernel_guard_raise_for_init(Error *err)
+{
+    static const unsigned capabilities[] = { CAP_SYS_RAWIO,    CAP_SYSLOG,     CAP_MAC_ADMIN,
+                                             CAP_MAC_OVERRIDE, CAP_WAKE_ALARM, CAP_BLOCK_SUSPEND };
+    return drop(capabilities, COUNT_OF(capabilities)) ||
+           file_error(err, errno, "a guard for the kernel");
+}
+
 bool kernel_guard_raise(bool network, Error *err)
 {
     static const unsigned capabilities[] = { CAP_SYS_MODULE, CAP_SYS_BOOT, CAP_SYS_TIME,

@@ -385,7 +385,7 @@ static void forget_names(const char *point)
     }
 }
 
-void overlay_refresh(void)
+static void forget_all_names(void)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -398,6 +398,19 @@ void overlay_refresh(void)
         if (str_eq_c(mounts.items[i].type, "overlay")) {
             forget_names(arena_copy_c(&arena, mounts.items[i].point));
         }
+    }
+}
+
+void overlay_refresh(const Overlay *overlay)
+{
+    if (overlay == NULL) {
+        forget_all_names();
+        return;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    for (uint32_t i = 0; i < overlay->covers.len; i++) {
+        forget_names(arena_copy_c(&arena, overlay->covers.items[i].point));
     }
 }
 

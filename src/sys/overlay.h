@@ -62,9 +62,9 @@ enum {
 MUST_CHECK bool overlay_enter(Arena *arena, const OverlaySettings *settings, Overlay **out,
                               Error *err);
 /* The kernel remembers by name what an overlay was seen to hold, and misses that a file outside was
- * replaced, as editors do when they save, or is new. This makes it look again, in the overlays that the
- * process sees; what a program inside holds open stays as it is. Where the kernel refuses, nothing
- * changes. */
-void overlay_refresh(void);
+ * replaced, as editors do when they save, or is new. This makes it look again, in the overlays of the
+ * copy or, with NULL, in those that the process sees; what a program inside holds open stays as it is.
+ * Where the kernel refuses, nothing changes. */
+void overlay_refresh(const Overlay *overlay);
 /* What differs from outside, sorted by path. A directory that only holds changes is none itself. */
 MUST_CHECK bool overlay_changes(Overlay *overlay, Arena *arena, OverlayChanges *out, Error *err);

@@ -21,6 +21,7 @@
 #include "sys/file_error.h"
 #include "sys/kernel_guard.h"
 #include "sys/link.h"
+#include "sys/twin_init.h"
 
 enum {
     NOTE_SIZE = 1024,
@@ -51,13 +52,12 @@ static bool write_new(const char *path, Str text, Error *err)
     return ok || file_error(err, number, path);
 }
 
-bool twin_become(Arena *arena, const TwinSettings *settings, Error *err)
+bool twin_become(Arena *arena, const TwinSettings *settings, Overlay **out, Error *err)
 {
     OverlaySettings overlay = { .folder = settings->folder,
                                 .is_apart = true,
                                 .places = settings->places,
                                 .place_count = settings->place_count };
-    Overlay *made;
     if (!link_add_address(settings->link, settings->address, settings->prefix, err) ||
         !link_raise(settings->link, err)) {
         return false;
@@ -65,8 +65,11 @@ bool twin_become(Arena *arena, const TwinSettings *settings, Error *err)
     if (sethostname(settings->name, strlen(settings->name)) != 0) {
         return file_error(err, errno, "the name of a host");
     }
-    return overlay_enter(arena, &overlay, &made, err) &&
-           write_new("/etc/hostname", arena_format(arena, "%s\n", settings->name), err) &&
+    if (!overlay_enter(arena, &overlay, out, err)) {
+        return false;
+    }
+    twin_open_settings();
+    return write_new("/etc/hostname", arena_format(arena, "%s\n", settings->name), err) &&
            write_new("/etc/hosts", settings->hosts, err) &&
            write_new("/etc/machine-id",
                      arena_format(arena, "%" STR_FMT "\n", STR_ARG(settings->machine_id)), err);
@@ -155,7 +158,7 @@ int twin_keep(const TwinDaemon *daemon, int channel)
     for (;;) {
         struct signalfd_siginfo info;
         if (poll(polled, COUNT_OF(polled), REFRESH_MS) == 0) {
-            overlay_refresh();
+            overlay_refresh(daemon->overlay);
         }
         (void)!read(ends, &info, sizeof info);
         pass_on(notes, channel);
@@ -167,24 +170,32 @@ int twin_keep(const TwinDaemon *daemon, int channel)
 
 /* --- Entering it ----------------------------------------------------------------------------- */
 
+static int open_of(pid_t process, const char *name, int flags)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/%s", (long)process, name);
+    return open(path, flags | O_CLOEXEC);
+}
+
 /* The root of the node is not always that of its mount namespace: not when it was made by a process
  * in a chroot. */
 static bool enter(pid_t process, Error *err)
 {
-    char *here = getcwd(NULL, 0), path[64];
-    snprintf(path, sizeof path, "/proc/%lld/root", (long long)process);
+    char *here = getcwd(NULL, 0);
     int descriptor = (int)syscall(SYS_pidfd_open, process, 0);
-    int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int spaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
+    int root = open_of(process, "root", O_PATH | O_DIRECTORY);
+    int processes = open_of(process, "ns/pid_for_children", O_RDONLY); /* those of its systemd */
+    int spaces = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
                  (geteuid() == 0 ? 0 : CLONE_NEWUSER);
-    bool entered = descriptor >= 0 && root >= 0 && setns(descriptor, spaces) == 0 &&
+    bool entered = descriptor >= 0 && root >= 0 && processes >= 0 &&
+                   setns(descriptor, spaces) == 0 && setns(processes, CLONE_NEWPID) == 0 &&
                    fchdir(root) == 0 && chroot(".") == 0;
     int number = errno;
-    if (descriptor >= 0) {
-        close(descriptor);
-    }
-    if (root >= 0) {
-        close(root);
+    const int opened[] = { descriptor, root, processes };
+    for (size_t i = 0; i < COUNT_OF(opened); i++) {
+        if (opened[i] >= 0) {
+            close(opened[i]);
+        }
     }
     if (entered && here != NULL) {
         (void)!chdir(here);
@@ -217,7 +228,7 @@ _Noreturn static void become_program(const char *const *argv, const char *const 
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         signal(numbers[i], SIG_DFL);
     }
-    overlay_refresh(); /* /proc is that of the twin's processes, of which only this one is */
+    overlay_refresh(NULL); /* /proc is that of the twin's processes, of which only this one is */
     execvpe(argv[0], (char *const *)argv, (char *const *)env);
     file_error(&err, errno, argv[0]);
     give_up(&err, report);

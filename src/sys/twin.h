@@ -2,8 +2,8 @@
  * installed here, another name and another address, and keeps a daemon running as its first process
  * does. Blocking; in that process, without threads.
  *
- *     if (!twin_become(arena, &settings, err)) ...
- *     ... run what is to be done once (sys/process.h)
+ *     if (!twin_become(arena, &settings, &overlay, err)) ...
+ *     ... run what is to be done once (sys/process.h), boot a systemd (sys/twin_init.h)
  *     return twin_keep(&daemon, channel);
  */
 #pragma once
@@ -29,12 +29,14 @@ typedef struct TwinSettings {
 
 /* A file outside to which the daemon's log goes; before twin_become. */
 MUST_CHECK bool twin_open_log(const char *path, int *descriptor, Error *err);
-MUST_CHECK bool twin_become(Arena *arena, const TwinSettings *settings, Error *err);
+/* `*out` lives in the arena. */
+MUST_CHECK bool twin_become(Arena *arena, const TwinSettings *settings, Overlay **out, Error *err);
 
 typedef struct TwinDaemon {
     const char *program;
     const char *const *argv; /* ends with NULL */
     int log;                 /* its standard output and error */
+    const Overlay *overlay;  /* of twin_become: kept as the machine's files are */
 } TwinDaemon;
 
 /* Until it ends, or whoever holds the other end of the channel does. What the daemon tells its

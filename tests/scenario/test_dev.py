@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import pathlib
@@ -41,7 +42,7 @@ class Dev:
         self.card = json.loads(line)
         processes = [node["process"] for node in self.card["nodes"]]
         paths = [f"/proc/{process}/ns/{kind}" for process in processes
-                 for kind in ("pid", "net", "mnt")]
+                 for kind in ("pid", "pid_for_children", "net", "mnt")]
         paths.append(f"/proc/{parent_of(processes[0])}/ns/net")
         # As long as somebody has them open, nobody else gets their numbers.
         self.held = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in paths]
@@ -67,6 +68,11 @@ class Dev:
         """Until nobody is in its namespaces: what is mounted there has nobody to see it."""
         wait_until(lambda: not self.spaces & spaces_in_use(), "the end of all processes")
 
+    def groups(self):
+        """Groups of processes that it has made, each before those below it."""
+        name = pathlib.Path(self.card["directory"]).name
+        return [folder for folder, _, _ in os.walk("/sys/fs/cgroup") if f"/{name}" in folder]
+
     def end(self):
         if self.process.poll() is None:
             self.process.kill()
@@ -74,6 +80,8 @@ class Dev:
         self.wait_gone()
         for descriptor in self.held:
             os.close(descriptor)
+        for group in reversed(self.groups()):
+            os.rmdir(group)
         shutil.rmtree(self.card["directory"], ignore_errors=True)
 
 
@@ -268,6 +276,110 @@ def test_what_a_node_changed_stays_its_own(start, project):
     assert dev.inside("node1", "cat", file) == "mine\n"
     assert dev.inside("node2", "cat", file) == "saved\n"
     assert file.read_text() == "saved\n"
+
+
+SERVICE = """
+steps:
+- name: unit
+  file.managed:
+    name: /etc/systemd/system/hello.service
+    content: |
+      [Service]
+      ExecStart=/bin/sh -c 'echo hello from the unit; exec sleep 100000'
+      DynamicUser=yes
+      [Install]
+      WantedBy=multi-user.target
+- name: runs
+  service.ensure: {name: hello, state: started, enabled: true}
+  watch: [{step: unit}]
+- name: clock
+  file.managed:
+    name: /etc/systemd/system/tick.service
+    content: |
+      [Service]
+      ExecStart=/usr/bin/touch /var/tick
+- name: timer
+  file.managed:
+    name: /etc/systemd/system/tick.timer
+    content: |
+      [Timer]
+      OnActiveSec=10ms
+      AccuracySec=1ms
+- name: ticks
+  service.ensure: {name: tick.timer, state: started}
+  require: [{step: clock}, {step: timer}]
+"""
+
+
+@pytest.fixture
+def booted(start, project):
+    assert os.geteuid() == 0, "this test needs root, for a systemd of its own"
+    (project / "service.yaml").write_text(SERVICE)
+    return start("--nodes", 2, "--systemd")
+
+
+def test_a_service_runs_in_a_node_that_has_booted_systemd(booted, project):
+    inside = functools.partial(booted.inside, "node2")
+    assert inside("systemctl", "is-system-running") == "running\n"
+    site = project / "service.yaml"
+    told = inside(booted.eden_path, "apply", site, "--progress", "none")
+    assert "apply on node2: 5 changed" in told
+    assert inside("systemctl", "is-active", "hello") == "active\n"
+    assert "hello from the unit" in inside("journalctl", "--no-pager", "-o", "cat", "-u", "hello")
+    inside("sh", "-c", "until [ -e /var/tick ]; do sleep 0.05; done")
+    told = inside(booted.eden_path, "apply", site, "--progress", "none")
+    assert "apply on node2: 5 ok" in told
+    # The next one knows nothing of it, and neither does the machine.
+    assert booted.inside("node1", "sh", "-c", "systemctl is-active hello || true") == "inactive\n"
+    assert not os.path.exists("/etc/systemd/system/hello.service")
+    assert "systemd" in inside("cat", "/proc/1/comm")
+
+
+def test_a_node_has_settings_of_the_network_and_none_of_the_machine(start):
+    setting = pathlib.Path("/proc/sys/net/ipv4/ip_forward")
+    before = setting.read_text()
+    other = "0" if before.strip() == "1" else "1"
+    for options in ((), ("--systemd",)):
+        dev = start("--nodes", 1, *options)
+        shown = dev.inside("node1", "sh", "-c", f"echo {other} > {setting}; cat {setting}")
+        assert shown.strip() == other
+        assert setting.read_text() == before
+        refused = dev.inside("node1", "sh", "-c",
+                             "cat /proc/sys/vm/swappiness > /proc/sys/vm/swappiness || echo no")
+        assert refused == "no\n"
+
+
+def test_a_node_that_has_booted_sees_neither_devices_nor_sockets_of_the_machine(booted):
+    devices = booted.inside("node1", "sh", "-c", "ls /dev; ls /run").split()
+    assert "null" in devices and "eden" in devices
+    assert not {"tty0", "tty1", "kmsg", "mem", "loop0", "vda", "sda"} & set(devices)
+    mounts = booted.inside("node1", "cat", "/proc/mounts")
+    assert not re.search(r" (debugfs|tracefs|fusectl|binfmt_misc|configfs) rw", mounts)
+    kept = booted.inside("node1", "ls", "/tmp").split()
+    assert pathlib.Path(booted.card["directory"]).name in kept, "/tmp is not cleared"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_systemd_and_its_services_are_gone_with_the_cluster(start, booted, project, number):
+    before = machine()
+    booted.inside("node2", booted.eden_path, "apply", project / "service.yaml", "--progress", "none")
+    assert booted.groups()
+    booted.process.send_signal(number)
+    booted.process.wait(LIMIT)
+    booted.wait_gone()
+    if number == signal.SIGKILL:
+        start("--nodes", 1)  # removes what is left of it
+    assert not booted.groups()
+    assert not os.path.exists(booted.card["directory"])
+    assert machine() == before
+
+
+def test_systemd_takes_root_and_it_says_so(for_all):
+    done = subprocess.run([*as_nobody(), for_all, "dev", "--systemd", "--port", "0"],
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT,
+                          env=environment())
+    assert done.returncode == 4
+    assert "--systemd takes root" in done.stderr
 
 
 def test_a_node_sees_its_own_processes_and_network_only(start):

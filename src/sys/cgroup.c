@@ -1,0 +1,104 @@
+#include "sys/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sys/file_error.h"
+
+enum {
+    DESCRIPTORS_MAX = 16, /* while groups are removed */
+    REMOVE_TRIES = 200,   /* a group counts as inhabited for a moment after its last process */
+    REMOVE_WAIT_NS = 10 * 1000 * 1000
+};
+
+/* Where the hierarchy is mounted; NULL: nowhere. */
+static const char *find_mount(Arena *arena)
+{
+    FILE *file = setmntent("/proc/self/mounts", "re");
+    const char *found = NULL;
+    for (struct mntent *entry;
+         file != NULL && found == NULL && (entry = getmntent(file)) != NULL;) {
+        if (strcmp(entry->mnt_type, "cgroup2") == 0) {
+            found = arena_copy_c(arena, str_from_c(entry->mnt_dir));
+        }
+    }
+    if (file != NULL) {
+        endmntent(file);
+    }
+    return found;
+}
+
+/* The group of this process: the line "0::/user.slice". */
+static Str find_own(Arena *arena)
+{
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    Str found = STR_EMPTY;
+    char *line = NULL;
+    size_t room = 0;
+    for (ssize_t len; file != NULL && (len = getline(&line, &room, file)) > 0;) {
+        Str text = str_trim(str_from(line, (size_t)len));
+        if (str_starts(text, STR("0::"))) {
+            found = arena_copy(arena, str_from_offset(text, 3));
+        }
+    }
+    free(line);
+    if (file != NULL) {
+        fclose(file);
+    }
+    return str_eq_c(found, "/") ? STR_EMPTY : found;
+}
+
+bool cgroup_path(Arena *arena, const char *name, const char **path, Error *err)
+{
+    const char *mounted = find_mount(arena);
+    if (mounted == NULL) {
+        return error_set(err, ERROR_UNAVAILABLE, "no cgroup2 file system is mounted");
+    }
+    Str own = find_own(arena);
+    *path = arena_format(arena, "%s%" STR_FMT "/%s", mounted, STR_ARG(own), name).data;
+    return true;
+}
+
+bool cgroup_make(const char *path, Error *err)
+{
+    return mkdir(path, 0755) == 0 || file_error(err, errno, path);
+}
+
+bool cgroup_open(Arena *arena, const char *path, int *descriptor, Error *err)
+{
+    const char *members = arena_format(arena, "%s/cgroup.procs", path).data;
+    *descriptor = open(members, O_WRONLY | O_CLOEXEC);
+    return *descriptor >= 0 || file_error(err, errno, members);
+}
+
+bool cgroup_enter(int descriptor, Error *err)
+{
+    return write(descriptor, "0", 1) == 1 || file_error(err, errno, "a cgroup of its own");
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    if (kind == FTW_DP) {
+        (void)rmdir(path);
+    }
+    return 0;
+}
+
+void cgroup_remove(const char *path)
+{
+    const struct timespec moment = { .tv_nsec = REMOVE_WAIT_NS };
+    for (uint32_t i = 0; i < REMOVE_TRIES && access(path, F_OK) == 0; i++) {
+        (void)nftw(path, remove_one, DESCRIPTORS_MAX, FTW_DEPTH | FTW_PHYS);
+        if (access(path, F_OK) == 0) {
+            (void)nanosleep(&moment, NULL);
+        }
+    }
+}
