@@ -140,6 +140,22 @@ static Str shown_path(const SiteLoad *load, Str path)
                         str_ends(root, STR("/")) ? "" : "/", STR_ARG(path));
 }
 
+/* "jobs/web.yml" of jobs/web.yaml; empty when it is no YAML. */
+static Str twin_of(const SiteLoad *load, Str path)
+{
+    return str_ends(path, STR(".yaml"))
+               ? arena_join(load->arena, str_slice(path, 0, path.len - strlen(".yaml")), STR_EMPTY,
+                            STR(".yml"))
+               : STR_EMPTY;
+}
+
+bool document_has_twin(const SiteLoad *load, Str path)
+{
+    Str twin = twin_of(load, path);
+    return twin.len > 0 && load->reader.exists != NULL &&
+           load->reader.exists(load->reader.context, twin);
+}
+
 static Problem *not_read(const SiteLoad *load, Str path, Value named_at, const Error *err)
 {
     bool named = named_at.source != SOURCE_NONE;
@@ -152,7 +168,11 @@ static Problem *not_read(const SiteLoad *load, Str path, Value named_at, const E
     if (!named) {
         problem->file = shown_path(load, path);
     }
-    if (err->kind == ERROR_NOT_FOUND) {
+    if (err->kind == ERROR_NOT_FOUND && document_has_twin(load, path)) {
+        problem->hint = arena_format(
+            load->problems->arena, "rename '%" STR_FMT "' to '%" STR_FMT "'",
+            STR_ARG(shown_path(load, twin_of(load, path))), STR_ARG(shown_path(load, path)));
+    } else if (err->kind == ERROR_NOT_FOUND) {
         suggest_file(load, problem, path, named_at);
     }
     return problem;
@@ -172,12 +192,19 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
     Str text;
     Error err;
     if (!load->reader.read(load->reader.context, path, &text, &err)) {
-        if (missing != NULL && err.kind == ERROR_NOT_FOUND) {
+        if (missing != NULL && err.kind == ERROR_NOT_FOUND && !document_has_twin(load, path)) {
             *missing = true;
             *out = value_null();
             return true;
         }
         not_read(load, path, named_at, &err);
+        return false;
+    }
+    if (document_has_twin(load, path)) {
+        Problem *problem = site_problem(
+            load, "E0301", named_at, "there are both '%" STR_FMT "' and '%" STR_FMT "'",
+            STR_ARG(shown_path(load, path)), STR_ARG(shown_path(load, twin_of(load, path))));
+        problem->hint = STR("remove one of them; files of a site end in '.yaml'");
         return false;
     }
     uint16_t source = sources_add(load->sources, shown_path(load, path), text);

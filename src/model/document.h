@@ -15,6 +15,9 @@ typedef enum DocumentKind {
  * the site. */
 bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value named_at, bool *missing,
                    Value *out);
+/* Whether "x.yml" lies where "x.yaml" is looked for. Documents of a site end in ".yaml"; the other
+ * ending is never read, and an error wherever it may be meant. */
+bool document_has_twin(const SiteLoad *load, Str path);
 /* Tells that the file is not there, with the nearest that is. */
 Problem *document_missing(const SiteLoad *load, Str path, Value named_at);
 /* Compiles a template below templates/, so that its mistakes are told before anything runs; each of

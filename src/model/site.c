@@ -1,6 +1,7 @@
 #include "model/site.h"
 
 #include "base/str_map.h"
+#include "model/document_place.h"
 #include "model/parse.h"
 #include "model/site_jobs.h"
 
@@ -232,6 +233,20 @@ static void check_in_folder(Site *site, const struct Folder *folder, Str path)
     site->failed = site->failed || !ok;
 }
 
+/* A file of another ending is never read; true when it is such a one. */
+static bool has_other_ending(const SiteLoad *load, Str path)
+{
+    if (str_ends(path, STR(".yml"))) {
+        Problem *problem = document_problem(load->problems, load->sources, SEVERITY_WARNING,
+                                            "E0301", value_missing(),
+                                            "'%" STR_FMT "' is not read: files of a site end in "
+                                            "'.yaml'",
+                                            STR_ARG(path));
+        problem->hint = STR("rename it");
+    }
+    return !str_ends(path, STR(".yaml"));
+}
+
 static void check_folder(Site *site, const struct Folder *folder)
 {
     const SiteLoad *load = &site->load;
@@ -240,7 +255,7 @@ static void check_folder(Site *site, const struct Folder *folder)
     load->reader.list(load->reader.context, name, load->arena, paths);
     for (uint32_t i = 0; i < paths->len; i++) {
         Str path = value_str(paths->items[i]);
-        if (str_ends(path, STR(".yaml")) && !str_eq(name_below(path, name), STR("base"))) {
+        if (!has_other_ending(load, path) && !str_eq(name_below(path, name), STR("base"))) {
             check_in_folder(site, folder, path);
         }
     }
@@ -309,7 +324,7 @@ static void check_jobs(Site *site)
     load->reader.list(load->reader.context, STR("jobs"), load->arena, paths);
     for (uint32_t i = 0; i < paths->len; i++) {
         Str path = value_str(paths->items[i]);
-        if (str_ends(path, STR(".yaml")) && !str_eq(path, STR("jobs/base.yaml"))) {
+        if (!has_other_ending(load, path) && !str_eq(path, STR("jobs/base.yaml"))) {
             (void)site_job_file(site, name_below(path, STR("jobs")), value_missing());
         }
     }

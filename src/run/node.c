@@ -115,9 +115,17 @@ static void take_document(Loading *l, Value document)
 static void take_file(Loading *l, const char *etc)
 {
     Str path = arena_format(l->arena, "%s/node.yaml", etc);
+    Str other = arena_format(l->arena, "%s/node.yml", etc);
     Str text;
     Error err;
-    if (!file_read(l->arena, arena_copy_c(l->arena, path), NODE_FILE_MAX, &text, &err)) {
+    if (file_exists(other.data) && file_exists(path.data)) {
+        l->ok = false;
+        problems_add(l->problems, "E0590", NULL, 0, 0,
+                     "there are both '%s' and 'node.yml': remove one of them", path.data);
+        return;
+    }
+    path = file_exists(other.data) ? other : path;
+    if (!file_read(l->arena, path.data, NODE_FILE_MAX, &text, &err)) {
         if (err.kind != ERROR_NOT_FOUND) {
             l->ok = false;
             problems_add(l->problems, "E0590", NULL, 0, 0, "%s", err.text);

@@ -4,6 +4,7 @@
 
 #include "lang/json.h"
 #include "lang/yaml.h"
+#include "model/document.h"
 #include "model/document_place.h"
 #include "sys/file.h"
 
@@ -163,7 +164,8 @@ static bool read_paths(const VariablesLoad *load, VariableLayers *layers, const 
             continue;
         }
         path = arena_format(load->arena, "variables/%" STR_FMT, STR_ARG(path));
-        if (reader->exists == NULL || reader->exists(reader->context, path)) {
+        if (reader->exists == NULL || reader->exists(reader->context, path) ||
+            document_has_twin(site_loaded_with(load->site), path)) {
             places[count] = entry->paths[i].value;
             found[count++] = path;
         }
@@ -229,9 +231,31 @@ static bool read_file(const VariablesLoad *load, VariableLayers *layers, LayerKi
     return ok && add_layer(load, layers, kind, document, value_missing());
 }
 
+/* "a.yaml" and "a.yml": which of them is meant? */
+static bool is_twin(const VariablesLoad *load, const FileList *list, uint32_t at)
+{
+    Str path = list->paths[at];
+    if (!str_ends(path, STR(".yml"))) {
+        return false;
+    }
+    Str other = arena_join(load->arena, str_slice(path, 0, path.len - strlen("yml")), STR_EMPTY,
+                           STR("yaml"));
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (str_eq(list->paths[i], other)) {
+            Error err;
+            error_set(&err, ERROR_INVALID,
+                      "there are both '%" STR_FMT "' and '%" STR_FMT "': remove one of them",
+                      STR_ARG(other), STR_ARG(path));
+            tell_file(load, &err);
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool read_host(const VariablesLoad *load, VariableLayers *layers)
 {
-    static const char *const suffixes[] = { ".yaml", NULL };
+    static const char *const suffixes[] = { ".yaml", ".yml", NULL };
     Str folder = arena_format(load->arena, "%s/vars.d", load->etc);
     const char *path = arena_copy_c(load->arena, folder);
     if (!file_is_directory(path)) {
@@ -245,8 +269,9 @@ static bool read_host(const VariablesLoad *load, VariableLayers *layers)
     bool ok = true;
     for (uint32_t i = 0; i < list.count; i++) {
         if (str_find(list.paths[i], STR("/"), folder.len + 1) == STR_NOT_FOUND) {
-            ok =
-                read_file(load, layers, LAYER_HOST, arena_copy_c(load->arena, list.paths[i])) && ok;
+            ok = !is_twin(load, &list, i) &&
+                 read_file(load, layers, LAYER_HOST, arena_copy_c(load->arena, list.paths[i])) &&
+                 ok;
         }
     }
     return ok;
