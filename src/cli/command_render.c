@@ -1,5 +1,6 @@
 /* eden render: one template to standard output, or many with --batch. */
 #include "cli/batch.h"
+#include "cli/site_world.h"
 #include "cli/template_inputs.h"
 #include "lang/json.h"
 
@@ -32,6 +33,15 @@ static void print_json(const Invocation *invocation, const Rendered *rendered)
     stream_put(invocation->out, buf_str(&out));
 }
 
+static void print_rendered(const Invocation *invocation, const Rendered *rendered)
+{
+    if (invocation_prints(invocation, "json")) {
+        print_json(invocation, rendered);
+    } else {
+        stream_put(invocation->out, buf_str(&rendered->text));
+    }
+}
+
 static int render_file(const Invocation *invocation, TemplateSettings *settings)
 {
     const char *path = invocation->args[0];
@@ -55,16 +65,71 @@ static int render_file(const Invocation *invocation, TemplateSettings *settings)
         inputs_add_fault(&inputs, &fault, source->name, &loader);
         return inputs_report(&inputs, invocation);
     }
-    if (invocation_prints(invocation, "json")) {
-        print_json(invocation, &rendered);
-    } else {
-        stream_put(invocation->out, buf_str(&rendered.text));
-    }
+    print_rendered(invocation, &rendered);
     return inputs_report(&inputs, invocation); /* hints about the variables */
+}
+
+/* As a node of the site sees it. FILE is one of the site's templates, by its name below templates/ or
+ * by its path, or any other file. */
+static bool render_alone(SiteWorld *world, const char *path, Rendered *rendered)
+{
+    const Invocation *invocation = world->invocation;
+    Inputs *inputs = &world->inputs;
+    Str name = str_from_c(path), ignored;
+    Str below =
+        arena_format(invocation->arena, "%s/templates/", invocation_text(invocation, "site"));
+    name = str_starts(name, below) ? str_from_offset(name, below.len) : name;
+    if (site_files_load_template(world->files, name, invocation->arena, &ignored)) {
+        return scope_render_alone(world->scope, name, NULL, rendered, &inputs->problems);
+    }
+    uint16_t id = inputs_read(inputs, path, SITE_FILE_MAX);
+    if (id == SOURCE_NONE) {
+        return false;
+    }
+    const Source *source = sources_get(&inputs->sources, id);
+    return scope_render_alone(world->scope, source->name, &source->text, rendered,
+                              &inputs->problems);
+}
+
+static int render_for_node(Invocation *invocation, const char *site)
+{
+    static const char *const others[] = { "templates", "trim-blocks", "lstrip-blocks",
+                                          "chomp",     "batch",       "autoescape" };
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        if (invocation_flag(invocation, others[i])) {
+            return usage_error(invocation,
+                               "--%s is not for --site, which says how its templates "
+                               "are read",
+                               others[i]);
+        }
+    }
+    if (invocation->arg_count == 0) {
+        return usage_error(invocation, "FILE is missing");
+    }
+    if (!inputs_check_defines(invocation)) {
+        return EXIT_USAGE;
+    }
+    SiteWorld world;
+    TemplateLimits limits = dynamic_template_settings().limits;
+    AUTO_CLEAR(Rendered) rendered = rendered_make(&limits);
+    if (site_world_open(&world, invocation, site) &&
+        render_alone(&world, invocation->args[0], &rendered)) {
+        print_rendered(invocation, &rendered);
+    }
+    int code = site_world_report(&world);
+    site_world_clear(&world);
+    return code;
 }
 
 static int render_run(Invocation *invocation)
 {
+    const char *site = invocation_text(invocation, "site");
+    if (site != NULL) {
+        return render_for_node(invocation, site);
+    }
+    if (invocation_flag(invocation, "node") || invocation_flag(invocation, "label")) {
+        return usage_error(invocation, "--node and --label are for --site: whose node it is");
+    }
     TemplateSettings settings;
     int usage = template_settings_get(invocation, &settings);
     if (usage != EXIT_OK) {
@@ -84,6 +149,11 @@ static int render_run(Invocation *invocation)
 
 static const Option options[] = {
     VARIABLE_OPTIONS,
+    { .name = "site",
+      .argument = "DIR",
+      .word = WORD_DIRECTORY,
+      .help = "render FILE as a node of this site sees it" },
+    NODE_OPTIONS,
     { .name = "templates",
       .letter = 't',
       .argument = "DIR",
@@ -101,6 +171,8 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden render motd.j2 -v site.yaml", "render with the variables of a file" },
     { "eden render nginx.conf.j2 -v site.yaml -D port:=8080", "override one, as a number" },
+    { "eden render --site site --node web1 --label role=web motd.j2",
+      "site/templates/motd.j2 as web1 gets it" },
     { "echo '{\"template\": \"{{ a + 1 }}\", \"context\": {\"a\": 1}}' | eden render --batch",
       "many renders in one process" },
     { 0 },
@@ -114,17 +186,23 @@ const Command command_render = {
     .args_max = 1,
     .word = WORD_FILE,
     .help = "Render a template to standard output.",
-    .text = "The template language is Jinja2's. FILE may be '-' for standard input. An undefined\n"
-            "variable is an error unless --undefined says otherwise.\n"
-            "\n"
-            "Variables come from -v and -D in the order they are given: later ones win, maps are\n"
-            "merged, lists and everything else replace what was there.\n"
-            "\n"
-            "With --batch there is no FILE: every line of standard input is a JSON object with\n"
-            "'template' and perhaps 'context' and 'options' (Jinja2's, such as 'trim_blocks',\n"
-            "'loader': {NAME: TEXT}), and is answered with a line {\"output\": ...} or {\"error\": "
-            "...,\n"
-            "\"message\", \"line\", \"column\"}. Undefined variables are then as in Jinja2.",
+    .text =
+        "The template language is Jinja2's. FILE may be '-' for standard input. An undefined\n"
+        "variable is an error unless --undefined says otherwise.\n"
+        "\n"
+        "Variables come from -v and -D in the order they are given: later ones win, maps are\n"
+        "merged, lists and everything else replace what was there.\n"
+        "\n"
+        "With --site, FILE is a template of that site, by its name below templates/ or its path,\n"
+        "and sees what it sees in a run: vars, macros, server, eden. --node and --label say which\n"
+        "node it is for; facts and macros are those of this machine, or of --root. Results of\n"
+        "steps are not known outside of a run, and 'context' of a step is given with -D as vars.\n"
+        "\n"
+        "With --batch there is no FILE: every line of standard input is a JSON object with\n"
+        "'template' and perhaps 'context' and 'options' (Jinja2's, such as 'trim_blocks',\n"
+        "'loader': {NAME: TEXT}), and is answered with a line {\"output\": ...} or {\"error\": "
+        "...,\n"
+        "\"message\", \"line\", \"column\"}. Undefined variables are then as in Jinja2.",
     .options = options,
     .examples = examples,
     .run = render_run,

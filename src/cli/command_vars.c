@@ -1,141 +1,19 @@
 /* eden vars: the variables of a site on this node, and where they come from. */
 #include "cli/output.h"
+#include "cli/site_world.h"
 #include "cli/table.h"
-#include "facts/facts.h"
 #include "lang/json.h"
 #include "lang/yaml.h"
-#include "modules/extension.h"
-#include "modules/modules.h"
-#include "run/node_paths.h"
-#include "run/scope.h"
-#include "run/secrets.h"
-#include "run/site_files.h"
-#include "sys/clock.h"
-#include "sys/host.h"
-
-/* Everything that variables need, from the options; cleared at the end. */
-typedef struct World {
-    Invocation *invocation;
-    Inputs inputs;
-    Host *host;
-    SiteFiles *files;
-    Extensions extensions;
-    Templates *templates;
-    Renders renders;
-    Secrets *secrets;
-    Site *site;
-    const char *config; /* the node's own folder */
-    Node node;
-    Scope *scope;
-} World;
-
-/* All that is wrong, without secrets. */
-static int report(World *world)
-{
-    Problems *problems = &world->inputs.problems;
-    for (uint32_t i = 0; world->secrets != NULL && i < problems->count; i++) {
-        secrets_scrub_problem(world->secrets, &problems->items[i], world->invocation->arena);
-    }
-    return inputs_report(&world->inputs, world->invocation);
-}
-
-static bool tell_error(World *world, const Error *err)
-{
-    inputs_add_file_error(&world->inputs, err);
-    return false;
-}
-
-static bool open_site(World *world, const char *path)
-{
-    Arena *arena = world->invocation->arena;
-    Str file;
-    Error err;
-    if (!host_open(invocation_text(world->invocation, "root"), &world->host, &err) ||
-        !site_files_open(arena, path, &world->files, &file, &err)) {
-        return tell_error(world, &err);
-    }
-    TemplateSettings settings = dynamic_template_settings();
-    settings.load = site_files_load_template;
-    settings.load_context = world->files;
-    settings.now = clock_now_seconds();
-    world->secrets = secrets_new();
-    settings.secrets = secrets_sink(world->secrets);
-    world->templates = templates_new(&settings);
-    renders_init(&world->renders, &settings.limits);
-    SiteReader reader = site_files_reader(world->files);
-    const char *trust = node_trust_path(invocation_text(world->invocation, "config-dir"));
-    extensions_load(arena, &reader, trust, true, modules, &world->extensions);
-    SiteLoad load = { .arena = arena,
-                      .sources = &world->inputs.sources,
-                      .templates = world->templates,
-                      .modules = world->extensions.table,
-                      .reader = reader,
-                      .problems = &world->inputs.problems };
-    return file.len > 0 ? site_load_file(&load, file, &world->site)
-                        : site_load(&load, &world->site);
-}
-
-static bool load_node(World *world)
-{
-    const Invocation *invocation = world->invocation;
-    FactWorld machine;
-    Error err;
-    const char *root = invocation_text(invocation, "root"), *state;
-    if (!node_state_path(invocation->arena, invocation_text(invocation, "state-dir"), root, &state,
-                         &err) ||
-        !node_config_path(invocation->arena, invocation_text(invocation, "config-dir"), root,
-                          &world->config, &err) ||
-        !fact_world_open(root, &machine, &err)) {
-        return tell_error(world, &err);
-    }
-    NodeOptions options = { .etc = world->config,
-                            .state = state,
-                            .name = invocation_text(invocation, "node"),
-                            .facts = facts_collect(&machine, invocation->arena, NULL, 0,
-                                                   &world->inputs.problems) };
-    fact_world_close(&machine);
-    options.labels = invocation_texts(invocation, "label", &options.label_count);
-    return node_load(invocation->arena, &world->inputs.sources, &options, &world->node,
-                     &world->inputs.problems);
-}
-
-static bool load_scope(World *world)
-{
-    Invocation *invocation = world->invocation;
-    ScopeLoad load = { .arena = invocation->arena,
-                       .sources = &world->inputs.sources,
-                       .templates = world->templates,
-                       .problems = &world->inputs.problems,
-                       .renders = &world->renders,
-                       .site = world->site,
-                       .node = &world->node,
-                       .version = EDEN_VERSION,
-                       .modules = world->extensions.table,
-                       .ask = { world->host, macro_ask_host },
-                       .etc = world->config };
-    load.files = invocation_texts(invocation, "vars", &load.file_count);
-    load.defines = invocation_texts(invocation, "define", &load.define_count);
-    return scope_load(&load, &world->scope);
-}
-
-static void world_clear(World *world)
-{
-    renders_clear(&world->renders);
-    templates_free(world->templates);
-    secrets_free(world->secrets);
-    extensions_close(&world->extensions);
-    host_close(world->host);
-}
 
 /* --- Printing --------------------------------------------------------------------------------- */
 
-static bool hides(const World *world, Value value)
+static bool hides(const SiteWorld *world, Value value)
 {
     return value_holds_secret(value) && !invocation_flag(world->invocation, "show-secrets");
 }
 
 /* The same with "(secret)" in the place of what is one. */
-static Value shown(const World *world, Value value)
+static Value shown(const SiteWorld *world, Value value)
 {
     Arena *arena = world->invocation->arena;
     if (!hides(world, value)) {
@@ -160,7 +38,7 @@ static Value shown(const World *world, Value value)
 }
 
 /* On one line, cut where it gets long. */
-static Str brief(const World *world, Value value)
+static Str brief(const SiteWorld *world, Value value)
 {
     enum {
         BRIEF_MAX = 60
@@ -189,7 +67,7 @@ static Str brief(const World *world, Value value)
                : str_slice(all, 0, end);
 }
 
-static Str place_text(const World *world, Value at)
+static Str place_text(const SiteWorld *world, Value at)
 {
     const Source *source = sources_get(&world->inputs.sources, at.source);
     if (source == NULL) {
@@ -202,12 +80,12 @@ static Str place_text(const World *world, Value at)
                         source_place(source, at.start).line);
 }
 
-static void set(World *world, Map *map, const char *key, Value value)
+static void set(SiteWorld *world, Map *map, const char *key, Value value)
 {
     map_set_str(world->invocation->arena, map, str_from_c(key), value);
 }
 
-static void set_place(World *world, Map *map, Value at)
+static void set_place(SiteWorld *world, Map *map, Value at)
 {
     const Source *source = sources_get(&world->inputs.sources, at.source);
     Place place = source == NULL ? (Place){ 0 } : source_place(source, at.start);
@@ -216,7 +94,7 @@ static void set_place(World *world, Map *map, Value at)
     set(world, map, "column", source == NULL ? value_null() : value_int(place.column));
 }
 
-static int print_value(World *world, Value value)
+static int print_value(SiteWorld *world, Value value)
 {
     Invocation *invocation = world->invocation;
     value = shown(world, value);
@@ -231,11 +109,11 @@ static int print_value(World *world, Value value)
             buf_put_char(&text, '\n');
         }
     } else if (!yaml_print(&text, value, NULL, &err)) {
-        (void)tell_error(world, &err);
-        return report(world);
+        inputs_add_file_error(&world->inputs, &err);
+        return site_world_report(world);
     }
     stream_put(invocation->out, buf_str(&text));
-    return report(world);
+    return site_world_report(world);
 }
 
 /* --- Variables of others ----------------------------------------------------------------------- */
@@ -251,7 +129,7 @@ static Str first_name(Str path)
     return str_slice(path, 0, dot < bracket ? dot : bracket);
 }
 
-static bool has_name(const World *world, Str name)
+static bool has_name(const SiteWorld *world, Str name)
 {
     uint32_t count;
     const VariableLayer *layers = variables_layers(scope_variables(world->scope), &count);
@@ -264,7 +142,7 @@ static bool has_name(const World *world, Str name)
 }
 
 /* Says of a variable that this node does not have, who has it. */
-static void note_others(World *world, Str key)
+static void note_others(SiteWorld *world, Str key)
 {
     Problems *problems = &world->inputs.problems;
     const SiteEntries *entries = site_variables(world->site);
@@ -297,25 +175,25 @@ static void note_others(World *world, Str key)
 
 /* --- The three of it -------------------------------------------------------------------------- */
 
-static int vars_get(World *world, Str key)
+static int vars_get(SiteWorld *world, Str key)
 {
     Value value;
     if (!variables_get(scope_variables(world->scope), key, &value)) {
         note_others(world, key);
-        return report(world);
+        return site_world_report(world);
     }
     return print_value(world, value);
 }
 
 /* Where a layer says it: at the key, which may stand lines above the value. */
-static Str saying_place(const World *world, const VariableSaying *saying)
+static Str saying_place(const SiteWorld *world, const VariableSaying *saying)
 {
     bool has_key = sources_get(&world->inputs.sources, saying->key.source) != NULL;
     return place_text(world, has_key ? saying->key : saying->value);
 }
 
 /* All places that have a say in the value: one, or those of maps that were merged. */
-static Str winning_places(World *world, Str name)
+static Str winning_places(SiteWorld *world, Str name)
 {
     Arena *arena = world->invocation->arena;
     VariableSaying *sayings;
@@ -334,14 +212,14 @@ static Str winning_places(World *world, Str name)
     return places.len == 0 ? STR("-") : buf_str(&places);
 }
 
-static int vars_list(World *world)
+static int vars_list(SiteWorld *world)
 {
     static const char *const headings[] = { "VARIABLE", "VALUE", "FROM", NULL };
     Invocation *invocation = world->invocation;
     Value all;
     bool ok = variables_all(scope_variables(world->scope), &all);
     if (!ok || !invocation_prints(invocation, "text")) {
-        return ok ? print_value(world, all) : report(world);
+        return ok ? print_value(world, all) : site_world_report(world);
     }
     Table table;
     table_init(&table, invocation->arena, headings);
@@ -352,7 +230,7 @@ static int vars_list(World *world)
         table_add(&table, winning_places(world, name));
     }
     table_print(&table, invocation->out);
-    return report(world);
+    return site_world_report(world);
 }
 
 static const char *saying_word(const VariableSaying *saying)
@@ -363,7 +241,7 @@ static const char *saying_word(const VariableSaying *saying)
                                              : "wins";
 }
 
-static void print_why(World *world, Str key, const VariableSaying *sayings, uint32_t count,
+static void print_why(SiteWorld *world, Str key, const VariableSaying *sayings, uint32_t count,
                       const Value *value)
 {
     static const char *const headings[] = { "FROM", "SAYS", "", "BECAUSE OF", NULL };
@@ -386,7 +264,7 @@ static void print_why(World *world, Str key, const VariableSaying *sayings, uint
     table_print(&table, invocation->out);
 }
 
-static Value why_value(World *world, Str key, const VariableSaying *sayings, uint32_t count,
+static Value why_value(SiteWorld *world, Str key, const VariableSaying *sayings, uint32_t count,
                        const Value *value)
 {
     Arena *arena = world->invocation->arena;
@@ -417,14 +295,14 @@ static Value why_value(World *world, Str key, const VariableSaying *sayings, uin
 }
 
 /* The layers are told also when the value cannot be rendered: they help to find out why. */
-static int vars_why(World *world, Str key)
+static int vars_why(SiteWorld *world, Str key)
 {
     Variables *variables = scope_variables(world->scope);
     VariableSaying *sayings;
     uint32_t count;
     if (!variables_why(variables, key, &sayings, &count)) {
         note_others(world, key);
-        return report(world);
+        return site_world_report(world);
     }
     Value value;
     const Value *known = variables_get(variables, key, &value) ? &value : NULL;
@@ -434,10 +312,10 @@ static int vars_why(World *world, Str key)
         return output_value(&world->inputs, world->invocation, OUTPUT_LINES,
                             why_value(world, key, sayings, count, known));
     }
-    return report(world);
+    return site_world_report(world);
 }
 
-static int run_verb(World *world, const char *verb, const char *key)
+static int run_verb(SiteWorld *world, const char *verb, const char *key)
 {
     if (strcmp(verb, "list") == 0) {
         return vars_list(world);
@@ -460,37 +338,18 @@ static int vars_run(Invocation *invocation)
         return EXIT_USAGE;
     }
     uint32_t path = keyed ? 2 : 1;
-    World world = { .invocation = invocation };
-    inputs_init(&world.inputs, invocation->arena);
-    bool ok = open_site(&world, invocation->arg_count > path ? invocation->args[path] : ".");
-    ok = ok && load_node(&world) && load_scope(&world);
-    int code = ok ? run_verb(&world, verb, keyed ? invocation->args[1] : NULL) : report(&world);
-    world_clear(&world);
+    SiteWorld world;
+    const char *site = invocation->arg_count > path ? invocation->args[path] : ".";
+    int code = site_world_open(&world, invocation, site)
+                   ? run_verb(&world, verb, keyed ? invocation->args[1] : NULL)
+                   : site_world_report(&world);
+    site_world_clear(&world);
     return code;
 }
 
 static const Option options[] = {
     VARIABLE_OPTIONS,
-    { .name = "label",
-      .letter = 'l',
-      .argument = "KEY=VALUE",
-      .repeats = true,
-      .help = "a label of this node, for selectors" },
-    { .name = "node", .argument = "NAME", .help = "the name of this node" },
-    { .name = "root",
-      .argument = "DIR",
-      .word = WORD_DIRECTORY,
-      .fallback = "/",
-      .help = "facts and macros are about what lies below DIR" },
-    { .name = "state-dir",
-      .argument = "DIR",
-      .word = WORD_DIRECTORY,
-      .help = "where the agent keeps what the cluster says of this node; default: var/lib/eden in "
-              "the root" },
-    { .name = "config-dir",
-      .argument = "DIR",
-      .word = WORD_DIRECTORY,
-      .help = "where node.yaml and vars.d of the node are; default: etc/eden in the root" },
+    NODE_OPTIONS,
     { .name = "show-secrets", .help = "print secret values too" },
     OUTPUT_OPTION("text|json|yaml", "text", "how to print"),
     { 0 },

@@ -1,5 +1,6 @@
 /* Documents beside jobs: the cluster's settings, triggers and reactions. They are checked as
- * strictly as the rest; who acts on them reads them again. */
+ * strictly as the rest; who acts on them reads them again. How the files below templates/ are read
+ * is set at once. */
 #include "model/parse.h"
 
 enum {
@@ -30,6 +31,7 @@ bool config_check(const SiteLoad *load, Value document, Str *name, SiteEntries *
     static const Field fields[] = {
         { "config", FIELD_MAP },
         { "events", FIELD_MAP },
+        { "templates", FIELD_MAP },
         { "name", FIELD_NAME },
         { 0 },
     };
@@ -42,12 +44,17 @@ bool config_check(const SiteLoad *load, Value document, Str *name, SiteEntries *
         { "count", FIELD_INT },
         { 0 },
     };
+    static const Field template_fields[] = {
+        { "trim_blocks", FIELD_BOOL },
+        { "lstrip_blocks", FIELD_BOOL },
+        { 0 },
+    };
     static const Field event_fields[] = {
         { "triggers", FIELD_ANY },
         { 0 },
     };
     *triggers = (SiteEntries){ 0 };
-    Value given[3], config[1], store[2], events[1];
+    Value given[4], config[1], store[2], events[1], blocks[2];
     bool ok = fields_read_all(load, &(FieldSet){ .what = "config.yaml", .fields = fields },
                               document, given);
     ok = fields_read_all(load, &(FieldSet){ .what = "'config'", .fields = config_fields }, given[0],
@@ -59,8 +66,12 @@ bool config_check(const SiteLoad *load, Value document, Str *name, SiteEntries *
     ok = fields_read_all(load, &(FieldSet){ .what = "'events'", .fields = event_fields }, given[1],
                          events) &&
          ok;
-    ok = name_check(load, given[2]) && ok;
-    *name = ok && value_is_string(given[2]) ? value_str(given[2]) : STR_EMPTY;
+    ok = fields_read_all(load, &(FieldSet){ .what = "'templates'", .fields = template_fields },
+                         given[2], blocks) &&
+         ok;
+    templates_set_blocks(load->templates, value_is_true(blocks[0]), value_is_true(blocks[1]));
+    ok = name_check(load, given[3]) && ok;
+    *name = ok && value_is_string(given[3]) ? value_str(given[3]) : STR_EMPTY;
     return site_entries_parse(load, ENTRY_TRIGGERS, events[0], triggers) && ok;
 }
 

@@ -343,3 +343,18 @@ DynamicOutcome scope_render_file(Scope *scope, uint32_t step, Str name, Value co
     renders_pop(scope->load.renders);
     return ok ? DYNAMIC_OK : fault.class == FAULT_UNKNOWN ? DYNAMIC_UNKNOWN : DYNAMIC_FAILED;
 }
+
+bool scope_render_alone(Scope *scope, Str name, const Str *text, Rendered *rendered,
+                        Problems *problems)
+{
+    const Template *template;
+    Fault fault;
+    Templates *templates = scope->load.templates;
+    if ((text != NULL ? templates_compile(templates, name, *text, &template, &fault)
+                      : templates_get(templates, name, &template, &fault)) &&
+        template_render(template, step_scope(scope, value_missing(), NULL), rendered, &fault)) {
+        return true;
+    }
+    tell_fault(scope, &fault, value_missing(), problems);
+    return false;
+}

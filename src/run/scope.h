@@ -75,3 +75,7 @@ DynamicOutcome scope_evaluate(Scope *scope, uint32_t step, const Dynamic *dynami
  * The text lives in `arena`. `place` is the parameter that names it. */
 DynamicOutcome scope_render_file(Scope *scope, uint32_t step, Str name, Value context, Value place,
                                  Arena *arena, Value *out, Problems *problems);
+/* The same outside of a step: what a template sees on this node before anything runs. With `text` it is
+ * that text, under `name` in messages; else the file of templates/. */
+MUST_CHECK bool scope_render_alone(Scope *scope, Str name, const Str *text, Rendered *rendered,
+                                   Problems *problems);

@@ -313,6 +313,7 @@ static inline Str data_copy(Arena *arena, Str text)
 /* The environment behind template.h, as compiler and interpreter see it. */
 struct Templates {
     TemplateSettings settings;
-    Arena arena;     /* settings, texts, programs */
-    StrMap compiled; /* name -> Template, those that templates_get loaded */
+    bool trim_blocks, lstrip_blocks; /* of those that are loaded */
+    Arena arena;                     /* settings, texts, programs */
+    StrMap compiled;                 /* name -> Template, those that templates_get loaded */
 };

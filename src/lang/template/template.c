@@ -73,12 +73,19 @@ static void copy_text(Arena *arena, Str *text)
     *text = arena_copy(arena, *text);
 }
 
+void templates_set_blocks(Templates *templates, bool trim_blocks, bool lstrip_blocks)
+{
+    templates->trim_blocks = trim_blocks;
+    templates->lstrip_blocks = lstrip_blocks;
+}
+
 Templates *templates_new(const TemplateSettings *settings)
 {
     Templates *templates = memory_new(sizeof *templates);
     arena_init(&templates->arena, ARENA_UNLIMITED);
     str_map_init(&templates->compiled, &templates->arena);
     templates->settings = *settings;
+    templates_set_blocks(templates, settings->syntax.trim_blocks, settings->syntax.lstrip_blocks);
     TemplateSyntax *syntax = &templates->settings.syntax;
     Str *texts[] = { &syntax->block_start,           &syntax->block_end,
                      &syntax->variable_start,        &syntax->variable_end,
@@ -130,15 +137,15 @@ static Template *template_new(Templates *templates, Str name, Str text)
     return template;
 }
 
-static bool compile(Templates *templates, Template *template, bool expression, Fault *fault)
+static bool compile(Templates *templates, const TemplateSettings *settings, Template *template,
+                    bool expression, Fault *fault)
 {
     *fault = (Fault){ 0 };
     AUTO_CLEAR(Arena) scratch;
-    arena_init(&scratch, templates->settings.limits.memory);
+    arena_init(&scratch, settings->limits.memory);
     Node *tree = NULL;
-    bool parsed =
-        expression ? expression_parse(&scratch, &templates->settings, template->text, &tree, fault)
-                   : template_parse(&scratch, &templates->settings, template->text, &tree, fault);
+    bool parsed = expression ? expression_parse(&scratch, settings, template->text, &tree, fault)
+                             : template_parse(&scratch, settings, template->text, &tree, fault);
     if (!parsed) {
         fault->message = arena_copy(&templates->arena, fault->message);
         fault->hint = arena_copy(&templates->arena, fault->hint);
@@ -157,7 +164,7 @@ bool templates_compile(Templates *templates, Str name, Str text, const Template 
 {
     Template *template = template_new(templates, name, text);
     *out = template;
-    return compile(templates, template, false, fault);
+    return compile(templates, &templates->settings, template, false, fault);
 }
 
 bool templates_compile_expression(Templates *templates, Str name, Str text, const Template **out,
@@ -165,7 +172,7 @@ bool templates_compile_expression(Templates *templates, Str name, Str text, cons
 {
     Template *template = template_new(templates, name, text);
     *out = template;
-    return compile(templates, template, true, fault);
+    return compile(templates, &templates->settings, template, true, fault);
 }
 
 bool templates_get(Templates *templates, Str name, const Template **out, Fault *fault)
@@ -187,11 +194,14 @@ bool templates_get(Templates *templates, Str name, const Template **out, Fault *
         *fault = (Fault){ .class = FAULT_LIMIT, .message = STR("too many templates are loaded") };
         return false;
     }
-    const Template *template;
-    if (!templates_compile(templates, name, text, &template, fault)) {
+    TemplateSettings loaded = *settings;
+    loaded.syntax.trim_blocks = templates->trim_blocks;
+    loaded.syntax.lstrip_blocks = templates->lstrip_blocks;
+    Template *template = template_new(templates, name, text);
+    if (!compile(templates, &loaded, template, false, fault)) {
         return false;
     }
-    str_map_put(&templates->compiled, template->name, (Template *)template);
+    str_map_put(&templates->compiled, template->name, template);
     *out = template;
     return true;
 }

@@ -85,6 +85,10 @@ Templates *templates_new(const TemplateSettings *settings);
 void templates_free(Templates *templates);
 DEFINE_AUTO(Templates, templates_free)
 
+/* Jinja2's trim_blocks and lstrip_blocks for templates that come through the loader; those that are
+ * compiled from a text keep the settings. Before the first is loaded. */
+void templates_set_blocks(Templates *templates, bool trim_blocks, bool lstrip_blocks);
+
 /* Compiles `text` under `name` (shown in messages; may be empty). */
 MUST_CHECK bool templates_compile(Templates *templates, Str name, Str text, const Template **out,
                                   Fault *fault);

@@ -1,0 +1,54 @@
+/* A site as a node sees it, without its steps: who the node is, variables and macros, from the options
+ * of a command. */
+#pragma once
+
+#include "cli/inputs.h"
+#include "modules/extension.h"
+#include "run/scope.h"
+#include "run/secrets.h"
+#include "run/site_files.h"
+#include "sys/host.h"
+
+/* Who the node is; beside VARIABLE_OPTIONS. */
+#define NODE_OPTIONS                                                                        \
+    { .name = "label",                                                                      \
+      .letter = 'l',                                                                        \
+      .argument = "KEY=VALUE",                                                              \
+      .repeats = true,                                                                      \
+      .help = "a label of this node, for selectors" },                                      \
+        { .name = "node", .argument = "NAME", .help = "the name of this node" },            \
+        { .name = "root",                                                                   \
+          .argument = "DIR",                                                                \
+          .word = WORD_DIRECTORY,                                                           \
+          .fallback = "/",                                                                  \
+          .help = "facts and macros are about what lies below DIR" },                       \
+        { .name = "state-dir",                                                              \
+          .argument = "DIR",                                                                \
+          .word = WORD_DIRECTORY,                                                           \
+          .help = "where the agent keeps what the cluster says of this node; default: "     \
+                  "var/lib/eden in the root" },                                             \
+    {                                                                                       \
+        .name = "config-dir", .argument = "DIR", .word = WORD_DIRECTORY,                    \
+        .help = "where node.yaml and vars.d of the node are; default: etc/eden in the root" \
+    }
+
+typedef struct SiteWorld {
+    Invocation *invocation;
+    Inputs inputs;
+    Host *host;
+    SiteFiles *files;
+    Extensions extensions;
+    Templates *templates;
+    Renders renders;
+    Secrets *secrets;
+    Site *site;
+    const char *config; /* the node's own folder */
+    Node node;
+    Scope *scope;
+} SiteWorld;
+
+/* False when something is wrong with it, which is in `inputs`. Cleared in either case. */
+MUST_CHECK bool site_world_open(SiteWorld *world, Invocation *invocation, const char *path);
+/* Tells all that is wrong, without secrets; the exit code. */
+int site_world_report(SiteWorld *world);
+void site_world_clear(SiteWorld *world);
