@@ -22,6 +22,7 @@ FILES = {
     "site/jobs/greet.yaml": "steps:\n- name: greet\n  action: test.ok\n",
     "site/variables/base.yaml": "files: {'*': [{name: common}]}\n",
     "site/variables/common.yaml": "network: {mtu: 9000}\n",
+    "site/templates/motd.j2": "welcome to {{ server.name }}\n",
     "steps.yaml": "steps:\n- name: greet\n  test.changed:\n",
     "role.yaml": "metadata: {name: web-operator}\nspec: {rules: [{verbs: [get], kinds: [Node]}]}\n",
     "jobs/base.yaml": "- name: install\n",
