@@ -54,11 +54,17 @@ def apply_fixes(tmp_path, problems):
         path.write_text("\n".join(lines))
 
 
+def make_root(tmp_path):
+    """A root in which commands can be planned: with a shell."""
+    (tmp_path / "root/bin").mkdir(parents=True)
+    (tmp_path / "root/bin/sh").write_text("")
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_message_is_the_expected_one(eden, tmp_path, name):
     files, _, command, expected = read(name)
     write_site(tmp_path / "site", files)
-    (tmp_path / "root").mkdir()
+    make_root(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     done = eden(*words_of(command))
     told = re.sub(r"in \d+\.\d+ s$", "in 0.00 s", done.stdout + done.stderr, flags=re.M)
@@ -78,7 +84,7 @@ def test_who_follows_the_hint_is_done(eden, tmp_path, name):
     of somebody who took it."""
     files, fixed, command, _ = read(name)
     write_site(tmp_path / "site", files)
-    (tmp_path / "root").mkdir()
+    make_root(tmp_path)
     if fixed:
         for path, text in fixed.items():
             (tmp_path / "site" / path).unlink(missing_ok=True)
