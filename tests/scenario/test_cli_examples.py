@@ -25,7 +25,8 @@ FILES = {
     "site/templates/motd.j2": "welcome to {{ server.name }}\n",
     "steps.yaml": "steps:\n- name: greet\n  test.changed:\n",
     "role.yaml": "metadata: {name: web-operator}\nspec: {rules: [{verbs: [get], kinds: [Node]}]}\n",
-    "jobs/base.yaml": "- name: install\n",
+    "jobs/base.yaml": "jobs:\n  '*':\n    - name: install\n",
+    "jobs/install.yaml": "steps:\n- name: greet\n  action: test.ok\n",
 }
 # eden itself, which must leave this machine alone: what acts on one does so below another root.
 GUARD = """#!/bin/sh
@@ -149,7 +150,8 @@ def is_far(command):
 
 
 def is_cluster(command):
-    return command.startswith("eden dev")  # test_dev.py has these
+    """test_dev.py and test_damaged_store.py have these."""
+    return command.startswith(("eden dev", "eden cluster"))
 
 
 @pytest.mark.parametrize("command", filter(lambda each: backs_up(each.values[0]), examples()))

@@ -13,7 +13,7 @@ from events import wait_until
 AGENT = ["agent/ca.pem", "agent/node.pem", "agent/node.json", "agent/enrolment", "agent/facts-told",
          "agent/lock", "agent/spool/spool", "agent/watched-node.json"]
 SERVER = ["server/node.pem", "server/serving.pem", "server/server.json.kept",
-          "server/store/store.lock"]
+          "server/store/store.lock", "server/store/store.mark", "server/store/store.reserve"]
 UNNEEDED = ["agent/founding"]
 # What is said of the others, and what to do.
 TOLD = {

@@ -326,6 +326,10 @@ def test_ssh_with_a_key_and_a_known_host(systemd, light):
 def test_plan_does_not_mind_what_earlier_steps_bring(light):
     host = light()
     host.run("rm /usr/bin/git")
-    step = clone(host, "plan", repo="https://git.example.net/x", user="nobody-yet")
+    alone = {"name": "it", "git.cloned": {"name": "/srv/app", "repo": "https://git.example.net/x",
+                                          "user": "nobody-yet"}}
+    bring = {"name": "bring", "cmd.run": {"cmd": "true"}, "order": "first"}
+    step = host.plan([bring, alone]).steps["it"]
     assert step.result in ("changed", "unknown") and step.error is None
+    assert host.plan([alone]).steps["it"].result == "failed"
     assert "package git" in clone(host, repo="https://git.example.net/x").error.message

@@ -122,11 +122,14 @@ def test_failed_task_is_told_and_secrets_are_in_no_argument(light):
     assert host.run("ls -d /tmp/.eden-call-* || true").out == ""
 
 
-def test_missing_program_is_unknown_in_a_plan_and_named_in_a_run(light):
+def test_missing_program_fails_unless_an_earlier_step_may_bring_it(light):
     host = light()
     steps = [{"name": "p", "puppet.apply": {"code": "file { '/srv/x': }"}},
              {"name": "a", "ansible.playbook": {"content": "- hosts: all"}}]  # fmt: skip
-    planned, done = host.plan(steps), host.apply(steps)
+    bring = {"name": "bring", "cmd.run": {"cmd": "true"}, "order": "first"}
+    planned, later, done = host.plan(steps), host.plan([bring, *steps]), host.apply(steps)
     for name, package in (("p", "puppet-agent"), ("a", "ansible-core")):
-        assert planned.steps[name].result == "unknown"
+        assert planned.steps[name].result == "failed"
+        assert package in planned.steps[name].error.message
+        assert later.steps[name].result == "unknown"
         assert package in done.steps[name].error.message

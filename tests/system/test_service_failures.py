@@ -252,7 +252,8 @@ def test_plan_expects_that_an_unknown_unit_comes(server):
     name = fresh()
     done = server.plan([unit(name, text()), ensure(name, state="started", enabled=True)])
     assert done.result == "changed"
-    assert done.steps[name].result == "changed" and "no such unit yet" in done.steps[name].reason
+    assert done.steps[name].result == "changed"
+    assert f"'{name}.service' is provided by step" in done.steps[name].reason
 
 
 def test_unknown_unit_is_as_good_as_stopped(server):
