@@ -361,5 +361,8 @@ def test_plan_does_not_mind_what_earlier_steps_bring(light):
     host = light()
     host.run("rm /usr/bin/curl")
     wanted = {"url": "https://h/x", "digest": digest(""), "owner": "nobody-yet", "ca": "/etc/not-yet"}
-    assert download(host, "plan", **wanted).error is None
+    bring = {"name": "bring", "cmd.run": {"cmd": "true"}, "order": "first"}
+    it = {"name": "it", "http.download": {"name": "/srv/x", **wanted}}
+    assert host.plan([bring, it]).steps["it"].error is None
+    assert download(host, "plan", **wanted).result == "failed"
     assert "package curl" in download(host, url="https://h/x", digest=digest("")).error.message

@@ -8,7 +8,10 @@ def site(**params):
 def test_without_the_package_it_is_told_what_to_install(light):
     host = light("trixie")
     host.run("rm /usr/sbin/locale-gen /usr/share/i18n/SUPPORTED")
-    assert host.plan(site(name="de_DE.UTF-8")).steps["locale"].result in ("changed", "unknown")
+    bring = {"name": "bring", "cmd.run": {"cmd": "true"}, "order": "first"}
+    planned = host.plan([bring, *site(name="de_DE.UTF-8")]).steps["locale"]
+    assert planned.result in ("changed", "unknown")
+    assert host.plan(site(name="de_DE.UTF-8")).steps["locale"].result == "failed"
     error = host.apply(site(name="de_DE.UTF-8")).steps["locale"].error
     assert "install the package locales" in error.message
     assert host.apply(site(name="C.UTF-8")).result == "ok"

@@ -97,7 +97,7 @@ def test_what_is_not_needed_any_more_is_in_nobodys_way(host):
 
 def test_misspelled_name_is_answered_with_the_right_one(host):
     planned = host.plan(installed("lab-helo")).steps["lab-helo"]
-    assert "did you mean 'lab-hello'?" in planned.reason
+    assert "did you mean 'lab-hello'?" in planned.error.message
     error = host.apply(installed("lab-helo")).steps["lab-helo"].error.message
     assert error == "no source of packages has 'lab-helo'; did you mean 'lab-hello'?"
 

@@ -173,6 +173,10 @@ static bool check_installable(Look *look, Error *err)
     Map *changes = map_new(call->arena, 4);
     change.items = items;
     for (uint32_t i = 0; i < step->count; i++) {
+        const Package *package = database_find(look->database, step->wishes[i].name);
+        if (package != NULL && package->held) {
+            return true; /* an earlier step lets it go, which a simulation cannot know */
+        }
         items[change.count++] =
             (PackageItem){ .name = step->wishes[i].name, .version = step->wishes[i].target };
     }
