@@ -30,8 +30,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Str text = str_from((const char *)data, size);
     SessionMark mark;
     Error err;
-    bool is_mark = session_mark_read(&arena, text, &mark, &err);
-    BUG_IF(is_mark && !str_eq(session_mark_print(&arena, &mark), text));
+    /* A mark of an older server has fewer fields than what is printed. */
+    if (session_mark_read(&arena, text, &mark, &err)) {
+        Str printed = session_mark_print(&arena, &mark);
+        SessionMark again;
+        BUG_IF(!session_mark_read(&arena, printed, &again, &err) ||
+               !str_eq(session_mark_print(&arena, &again), printed));
+    }
     NodeMessage message;
     if (!node_message_decode(&arena, text, &message, &err) || message.kind != NODE_RECORDS) {
         return 0;
