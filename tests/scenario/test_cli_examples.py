@@ -162,8 +162,10 @@ def test_the_example_of_a_backup_works(cluster, command):
         cluster.call("backup", "create", "blue.backup")
     if "restore" in words:
         words += ["--state-dir", cluster.folder / "fresh", "--user", "root"]
+    elif "verify" in words:
+        words += ["--scratch", cluster.folder]
     else:
-        words += ["--run-dir", cluster.run, "--scratch", cluster.folder]
+        words += ["--run-dir", cluster.run]
     assert "blue" in cluster.eden(*words).stdout
 
 
