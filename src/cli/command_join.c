@@ -279,8 +279,8 @@ static const Option options[] = {
       .help = "a server of the cluster: its name or address, and the port of its API (1338)" },
     { .name = "token",
       .argument = "TOKEN",
-      .help = "lets this machine in at once; '-' reads it from standard input; on the command line "
-              "it is overwritten as soon as it is read" },
+      .help =
+          "lets this machine in at once, and is overwritten in argv; '-' reads standard input" },
     { .name = "token-file",
       .argument = "FILE",
       .help =

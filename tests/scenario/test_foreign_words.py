@@ -114,6 +114,7 @@ def test_steps_are_steps_by_either_ending(eden, tmp_path):
         (tmp_path / name).write_text("steps: [{test.oks: }]\n")
         done = eden("validate", name)
         assert done.returncode == 1 and "did you mean 'test.ok'?" in done.stderr
+        (tmp_path / name).unlink()
 
 
 @pytest.mark.parametrize(
