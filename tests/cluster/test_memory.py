@@ -64,6 +64,8 @@ def test_memory_of_a_burst_is_bounded_and_given_back(server):
         for _, reader in connections:
             read_answers(reader, STREAMS)
         peak = max(peak, anonymous(server))
+    if "libasan" in pathlib.Path(f"/proc/{server.process.pid}/maps").read_text():
+        return  # the sanitizer keeps what is freed: the plain build is what is measured
     assert peak - before < PEAK, f"{(peak - before) >> 10} KiB more for {CONNECTIONS * STREAMS} requests"
     for connection, _ in connections:
         connection.close()
