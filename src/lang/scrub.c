@@ -110,6 +110,7 @@ typedef struct Search {
     Ranges found;
     size_t longest; /* secret that was found */
     size_t longest_raw;
+    uint32_t raw_count;  /* in found: those as they are, which come first */
     uint32_t pass_start; /* in found: where the present reading of the text began */
 } Search;
 
@@ -611,6 +612,7 @@ static Search search_all(const Scrubber *scrubber, Str text, bool cut)
     }
     search_raw(&search);
     search.longest_raw = search.longest;
+    search.raw_count = search.found.len;
     search.pass_start = search.found.len;
     search_base64(&search);
     search.pass_start = search.found.len;
@@ -641,9 +643,31 @@ void scrubber_apply_cut(const Scrubber *scrubber, Str text, Buf *out)
     apply(scrubber, text, true, out);
 }
 
-ScrubberFound scrubber_find(const Scrubber *scrubber, Str text)
+/* Ranges of one reading do not touch and lie in order. */
+static bool is_found_as_is(const Search *search, Range range)
+{
+    uint32_t low = 0, high = search->raw_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (search->found.items[middle].end < range.end) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < search->raw_count && search->found.items[low].start <= range.start;
+}
+
+ScrubberFound scrubber_find(const Scrubber *scrubber, Str text, SecretFound *respelled,
+                            void *context)
 {
     Search search = search_all(scrubber, text, false);
+    for (uint32_t i = search.raw_count; i < search.found.len; i++) {
+        Range range = search.found.items[i];
+        if (!is_found_as_is(&search, range)) {
+            respelled(context, str_slice(text, range.start, range.end));
+        }
+    }
     arena_clear(&search.arena);
     return (ScrubberFound){ .as_is = search.longest_raw, .spelled = search.longest };
 }

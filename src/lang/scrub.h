@@ -82,4 +82,6 @@ typedef struct ScrubberFound {
     size_t as_is;
     size_t spelled;
 } ScrubberFound;
-ScrubberFound scrubber_find(const Scrubber *scrubber, Str text);
+/* Calls `respelled` with each part of `text` that is a secret in another spelling. */
+ScrubberFound scrubber_find(const Scrubber *scrubber, Str text, SecretFound *respelled,
+                            void *context);

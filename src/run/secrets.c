@@ -57,8 +57,16 @@ static void update_scrubber(Secrets *secrets)
     }
 }
 
-/* What was computed is a secret by itself unless it contains one. A text with another spelling of one
- * may be spelled once more by a program, and is looked for as a whole. */
+static void add_known(void *context, Str secret)
+{
+    Secrets *secrets = context;
+    if (!str_map_has(&secrets->known.texts, secret)) {
+        secret_set_add_lines(&secrets->known, arena_copy(&secrets->arena, secret));
+    }
+}
+
+/* What was computed is a secret by itself unless it contains one. Where it contains one in another
+ * spelling, that spelling is looked for too: a program may spell it once more. */
 static void settle_computed(Secrets *secrets)
 {
     if (secrets->computed.texts.count == 0) {
@@ -69,7 +77,7 @@ static void settle_computed(Secrets *secrets)
     for (const StrMapEntry *entry; (entry = str_map_next(&secrets->computed.texts, &at)) != NULL;) {
         ScrubberFound found = { 0 };
         if (secrets->scrubber != NULL) {
-            found = scrubber_find(secrets->scrubber, entry->key);
+            found = scrubber_find(secrets->scrubber, entry->key, add_known, secrets);
         }
         if (found.spelled == 0) {
             secret_set_add_lines(&secrets->known, arena_copy(&secrets->arena, entry->key));
@@ -79,14 +87,6 @@ static void settle_computed(Secrets *secrets)
     }
     arena_reset(&secrets->waiting);
     secret_set_init(&secrets->computed, &secrets->waiting);
-}
-
-static void add_known(void *context, Str secret)
-{
-    Secrets *secrets = context;
-    if (!str_map_has(&secrets->known.texts, secret)) {
-        secret_set_add_lines(&secrets->known, arena_copy(&secrets->arena, secret));
-    }
 }
 
 static void add_computed(void *context, Str secret)

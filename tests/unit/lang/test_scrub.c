@@ -326,6 +326,12 @@ static void the_start_of_a_secret_at_a_cut_goes_too(void **state)
     assert_str(cut_scrubbed(scrubber, STR("100%")), "100%");
 }
 
+static void note_respelled(void *context, Str part)
+{
+    Buf *parts = context;
+    buf_put_format(parts, "<%" STR_FMT ">", STR_ARG(part));
+}
+
 static void the_longest_secret_in_a_text_is_known(void **state)
 {
     const Str secrets[] = { STR("abcd"), STR("hunter2hunter2") };
@@ -333,13 +339,19 @@ static void the_longest_secret_in_a_text_is_known(void **state)
     static const struct {
         Str text;
         size_t as_is, spelled;
-    } rows[] = { { STR("nothing"), 0, 0 },
-                 { STR("xABCDx"), 4, 4 },
-                 { STR("abcd%68unter2Hunter2"), 4, 14 },
-                 { STR("%68unter2Hunter2"), 0, 14 },
-                 { STR(""), 0, 0 } };
+        const char *respelled;
+    } rows[] = { { STR("nothing"), 0, 0, "" },
+                 { STR("xABCDx"), 4, 4, "" },
+                 { STR("abcd%68unter2Hunter2"), 4, 14, "<abcd%68unter2Hunter2>" },
+                 { STR("abcd-%68unter2Hunter2"), 4, 14, "<%68unter2Hunter2>" },
+                 { STR("hunter2hunter2 ab%63d ABCD %61bcd"), 14, 14, "<ab%63d><%61bcd>" },
+                 { STR("hunter2hunter2\\n abcd"), 14, 14, "" },
+                 { STR("%68unter2Hunter2"), 0, 14, "<%68unter2Hunter2>" },
+                 { STR(""), 0, 0, "" } };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        ScrubberFound found = scrubber_find(scrubber, rows[i].text);
+        Buf parts = buf_make_in(&arena, BUF_UNLIMITED);
+        ScrubberFound found = scrubber_find(scrubber, rows[i].text, note_respelled, &parts);
+        assert_str(buf_str(&parts), rows[i].respelled);
         assert_int_equal(found.as_is, rows[i].as_is);
         assert_int_equal(found.spelled, rows[i].spelled);
     }

@@ -66,6 +66,19 @@ static void a_computed_text_without_one_is_a_secret(void **state)
     assert_shown(fixture, "x2retnuh-t3rc3s, other-half", "x(secret), (secret)");
 }
 
+/* A program may escape once more what a template has escaped, whatever lies beside it. */
+static void a_spelling_in_a_computed_text_is_hidden_too(void **state)
+{
+    Fixture *fixture = *state;
+    secrets_add(fixture->secrets, marked("s3cr3t \"hunter2\""));
+    secrets_add(fixture->secrets, marked("plain-hunter3"));
+    secrets_add_computed(fixture->secrets,
+                         marked("{\"k\": \"s3cr3t \\\"hunter2\\\"\", \"l\": \"plain-hunter3\"}"));
+    assert_shown(fixture, "\"{\\\"k\\\": \\\"s3cr3t \\\\\\\"hunter2\\\\\\\"\\\"",
+                 "\"{\\\"k\\\": \\\"(secret)\\\"");
+    assert_shown(fixture, "czNjcjN0IFwiaHVudGVyMlwi", "(secret)");
+}
+
 /* A hash may contain a short secret by chance: it is hidden whole. */
 static void a_short_secret_does_not_excuse_the_text_around_it(void **state)
 {
@@ -116,6 +129,7 @@ int main(void)
         TEST(only_what_is_marked_is_hidden),
         TEST(a_computed_text_with_a_secret_in_it_hides_no_more),
         TEST(a_computed_text_without_one_is_a_secret),
+        TEST(a_spelling_in_a_computed_text_is_hidden_too),
         TEST(a_short_secret_does_not_excuse_the_text_around_it),
         TEST(secrets_may_come_between_two_texts),
         TEST(a_long_text_may_end_within_a_secret),
