@@ -1,7 +1,10 @@
 #include "pki/p256_private.h"
 
+#include <malloc.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "pki/crypto_fault.h"
 #include "pki/handle.h"
@@ -25,11 +28,45 @@ static void key_bytes_clear(KeyBytes *bytes)
 }
 DEFINE_AUTO_CLEAR(KeyBytes, key_bytes_clear)
 
+/* --- Memory of libcrypto --------------------------------------------------------------------- */
+
+static void *take_memory(size_t size, const char *file, int line)
+{
+    return malloc(size);
+}
+
+static void wipe_memory(void *memory, const char *file, int line)
+{
+    if (memory != NULL) {
+        OPENSSL_cleanse(memory, malloc_usable_size(memory));
+        free(memory);
+    }
+}
+
+/* Not realloc: it may leave a copy where the memory was. */
+static void *resize_memory(void *memory, size_t size, const char *file, int line)
+{
+    size_t had = memory == NULL ? 0 : malloc_usable_size(memory);
+    void *moved = size == 0 ? NULL : malloc(size);
+    if (moved != NULL && memory != NULL) {
+        memcpy(moved, memory, had < size ? had : size);
+    }
+    if (moved != NULL || size == 0) {
+        wipe_memory(memory, file, line);
+    }
+    return moved;
+}
+
+/* What libcrypto decodes a key from, and what TLS makes of it, it frees as it is: with these functions
+ * nothing of it stays behind. They are refused once it has allocated something. */
 void p256_private_protect(void)
 {
+    (void)CRYPTO_set_mem_functions(take_memory, resize_memory, wipe_memory);
     /* 2: it is there, and may be swapped out. 0: keys are where everything is. */
     (void)CRYPTO_secure_malloc_init(SECURE_HEAP, SECURE_LEAST);
 }
+
+/* --- Keys ------------------------------------------------------------------------------------ */
 
 bool p256_private_make(P256Private **out, Error *err)
 {

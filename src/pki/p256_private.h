@@ -16,7 +16,8 @@ typedef struct KeyText {
 } KeyText;
 
 /* From now on private keys are in memory that no core dump holds and, where the limits allow it, that is
- * not swapped out. For the start of a daemon, before there are keys or threads. */
+ * not swapped out, and libcrypto wipes whatever it frees. For the start of a daemon, before there are keys
+ * or threads and before libcrypto is used. */
 void p256_private_protect(void);
 
 MUST_CHECK bool p256_private_make(P256Private **out, Error *err);

@@ -74,15 +74,22 @@ def memory_of_core(pid):
                 yield memory.read(last - first)
 
 
-def test_no_core_dump_has_the_key_of_the_ca(cluster):
+def test_no_core_dump_has_a_private_key(cluster):
     cluster.start()
     agent = join(cluster, "web1")
-    for daemon in (cluster.server, agent):
-        limits = pathlib.Path(f"/proc/{daemon.process.pid}/limits").read_text()
+    server_files = cluster.state / "server"
+    keys = {cluster.server: [server_files / name for name in ("ca.pem", "node.pem", "serving.pem")],
+            agent: [cluster.folder / "web1/state/agent/node.pem"]}
+    for daemon, files in keys.items():
+        pid = daemon.process.pid
+        limits = pathlib.Path(f"/proc/{pid}/limits").read_text()
         assert re.search(r"^Max core file size +0 ", limits, re.M), limits
-    if "libasan" in pathlib.Path(f"/proc/{cluster.server.process.pid}/maps").read_text():
-        return  # the sanitizer keeps what is freed, the key among it, and does not clear it
-    key = key_of(cluster.state / "server/ca.pem")
-    parts = list(memory_of_core(cluster.server.process.pid))
-    assert not any(form in part for form in (key, key[::-1]) for part in parts)
-    assert any(b"eden" in part for part in parts)  # it is the memory of the server
+        if "libasan" in pathlib.Path(f"/proc/{pid}/maps").read_text():
+            continue  # the sanitizer keeps what is freed, keys among it, and does not clear it
+        parts = list(memory_of_core(pid))
+        assert any(b"eden" in part for part in parts)  # it is the memory of the daemon
+        for file in files:
+            key = key_of(file)
+            body = "".join(file.read_text().splitlines()[1:3]).encode()[:64]
+            found = [form for form in (key, key[::-1], body) if any(form in part for part in parts)]
+            assert found == [], f"the key of {file} is in the memory of process {pid}"
