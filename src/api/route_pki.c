@@ -51,6 +51,9 @@ static void put_rotation(Buf *out, const Authority *authority)
         json_out_time(out, "since", rotation->since_ms);
     }
     put_waits(out, authority);
+    if (authority_unreadable(authority) != NULL) {
+        json_out_text(out, "error", str_from_c(authority_unreadable(authority)));
+    }
     json_out_close(out, '}');
 }
 

@@ -87,20 +87,26 @@ static void add_row(Table *table, const char *kind, Str name, Value certificate)
     table_add(table, value_get_text(certificate, "expires"));
 }
 
-static void print_rotation(const Invocation *invocation, Value pki)
+/* Nothing when none is under way; `before` stands before whatever is printed. */
+static void print_rotation(const Invocation *invocation, Value pki, const char *before)
 {
     Value rotation = part(pki, "rotation");
     const List *waits = value_get_list(rotation, "waits");
     Stream *out = invocation->out;
-    if (str_eq_c(value_get_text(rotation, "state"), "steady")) {
+    Str why = value_get_text(rotation, "error");
+    Str state = value_get_text(rotation, "state"), since = value_get_text(rotation, "since");
+    if (why.len > 0) {
+        output_line(out, "%sThe CA cannot be rotated: %" STR_FMT, before, STR_ARG(why));
         return;
     }
-    Str state = value_get_text(rotation, "state"), since = value_get_text(rotation, "since");
+    if (str_eq_c(state, "steady")) {
+        return;
+    }
     Str from = short_pin(rotation, "present"), to = short_pin(rotation, "next");
     output_line(out,
-                "The CA is being exchanged, from %" STR_FMT " to %" STR_FMT ": %" STR_FMT
+                "%sThe CA is being exchanged, from %" STR_FMT " to %" STR_FMT ": %" STR_FMT
                 " since %" STR_FMT ".",
-                STR_ARG(from), STR_ARG(to), STR_ARG(state), STR_ARG(since));
+                before, STR_ARG(from), STR_ARG(to), STR_ARG(state), STR_ARG(since));
     for (uint32_t i = 0; i < waits->len; i++) {
         Str node = value_get_text(waits->items[i], "node");
         Str what = value_get_text(waits->items[i], "what");
@@ -132,10 +138,7 @@ static void print_table(const Invocation *invocation, Value pki)
         add_row(&table, "user", value_get_text(users->items[i], "name"), users->items[i]);
     }
     table_print(&table, invocation->out);
-    if (!str_eq_c(value_get_text(part(pki, "rotation"), "state"), "steady")) {
-        stream_put(invocation->out, STR("\n"));
-    }
-    print_rotation(invocation, pki);
+    print_rotation(invocation, pki, "\n");
 }
 
 /* One of a user as those of nodes are told; their records do not say by which CA it is. */
@@ -403,9 +406,8 @@ static int print_state(Invocation *invocation)
     if (str_eq_c(value_get_text(rotation, "state"), "steady")) {
         Str pin = value_get_text(rotation, "present");
         output_line(invocation->out, "steady: the CA is %" STR_FMT, STR_ARG(pin));
-    } else {
-        print_rotation(invocation, pki);
     }
+    print_rotation(invocation, pki, "");
     return EXIT_OK;
 }
 

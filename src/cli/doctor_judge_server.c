@@ -388,7 +388,10 @@ DoctorResult judge_rotation(Arena *arena, const DoctorView *view)
     }
     const Value *found = value_get(view->pki.json, STR("rotation"));
     Value rotation = found != NULL ? *found : value_null();
-    Str state = value_get_text(rotation, "state");
+    Str state = value_get_text(rotation, "state"), why = value_get_text(rotation, "error");
+    if (why.len > 0) {
+        return doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why));
+    }
     if (state.len == 0 || str_eq_c(state, "steady")) {
         return doctor_say(arena, DOCTOR_OK, "none is under way");
     }

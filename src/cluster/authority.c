@@ -35,6 +35,7 @@ struct Authority {
     Str rotation_key, trust_key;
     CaFiles *files;
     Rotation rotation;
+    Error unreadable; /* ERROR_NONE: the store's record of it can be read */
     CaSet set;
     CertificateSet chain;
     uint32_t node_count; /* at the last look */
@@ -301,14 +302,25 @@ enum {
     SEEN_COUNT
 };
 
+/* Stays as it is when the store has none. */
+static bool read_rotation(Change *change, Rotation *rotation, Error *err)
+{
+    return !change_has(change, SEEN_ROTATION) ||
+           rotation_read(change_arena(change), change_value(change, SEEN_ROTATION), rotation,
+                         err) ||
+           error_wrap(err,
+                      "the record of the CA's rotation cannot be read; stop the server, then "
+                      "'eden cluster repair /eden/objects/pki/rotation' puts its last readable "
+                      "value back");
+}
+
 static bool decide_move(void *context, Change *change, Error *err)
 {
     const Move *move = context;
     const Authority *authority = move->authority;
     Arena *arena = change_arena(change);
     Rotation stored = move->from;
-    if (change_has(change, SEEN_ROTATION) &&
-        !rotation_read(arena, change_value(change, SEEN_ROTATION), &stored, err)) {
+    if (!read_rotation(change, &stored, err)) {
         return false;
     }
     if (authority->freed || !is_same(&stored, &move->from)) {
@@ -520,6 +532,10 @@ void authority_look(Authority *authority)
 
 static bool check_free(const Authority *authority, Error *err)
 {
+    if (authority->unreadable.kind != ERROR_NONE) {
+        *err = authority->unreadable;
+        return false;
+    }
     return !authority->writing ||
            error_set(err, ERROR_UNAVAILABLE,
                      "the state of the CA is being written at this moment; try again");
@@ -630,6 +646,20 @@ void authority_leave(Authority *authority, Str node, ClusterDone *done, void *co
 
 /* --- Life ------------------------------------------------------------------------------------ */
 
+/* Nothing but the record says which of two CAs signs and which are trusted. With one there is nothing to
+ * choose: it works, writes nothing, and cannot be rotated until the record is repaired. */
+static bool start_unreadable(Authority *authority, const Rotation *steady, Error *err)
+{
+    const Credential *next = &authority->files->items[FILE_NEXT];
+    if (next->key != NULL && !pin_equal(&next->chain.items[0].pin, &steady->present)) {
+        return false;
+    }
+    log_error("the CA cannot be rotated", LOG_C("why", err->text));
+    authority->unreadable = *err;
+    authority->rotation = *steady;
+    return settle(authority, err);
+}
+
 /* What the store says, and what nodes are told of it. */
 static bool decide_start(void *context, Change *change, Error *err)
 {
@@ -639,9 +669,9 @@ static bool decide_start(void *context, Change *change, Error *err)
     if (authority->freed) {
         return error_set(err, ERROR_UNAVAILABLE, "the server ends");
     }
-    if (change_has(change, SEEN_ROTATION) &&
-        !rotation_read(change_arena(change), change_value(change, SEEN_ROTATION), &stored, err)) {
-        return false;
+    authority->unreadable.kind = ERROR_NONE;
+    if (!read_rotation(change, &stored, err)) {
+        return start_unreadable(authority, &stored, err);
     }
     move->from = move->to = stored;
     bool unused = stored.state == ROTATION_PREPARE || stored.state == ROTATION_DISTRIBUTE;
@@ -721,6 +751,11 @@ CertificateSet authority_chain(const Authority *authority)
 const Rotation *authority_rotation(const Authority *authority)
 {
     return &authority->rotation;
+}
+
+const char *authority_unreadable(const Authority *authority)
+{
+    return authority->unreadable.kind == ERROR_NONE ? NULL : authority->unreadable.text;
 }
 
 const RotationWait *authority_waits(const Authority *authority, uint32_t *count)

@@ -58,6 +58,9 @@ MUST_CHECK bool authority_save(const Authority *authority, Error *err);
 /* --- Rotation -------------------------------------------------------------------------------- */
 
 const Rotation *authority_rotation(const Authority *authority);
+/* Why the store's record of it cannot be read, and how to repair it: the only CA that there is works, and is
+ * not rotated. NULL: it can. */
+const char *authority_unreadable(const Authority *authority);
 /* For whom it waits, as of the last look. */
 const RotationWait *authority_waits(const Authority *authority, uint32_t *count);
 

@@ -14,6 +14,7 @@ from events import wait_until
 
 PAGE = 4096
 REVOCATIONS = "/eden/objects/pki/revocations"
+ROTATION = "/eden/objects/pki/rotation"
 
 
 def store_of(cluster):
@@ -50,6 +51,26 @@ def metric(cluster, name):
 def refused(cluster, what):
     done = cluster.call("put", "/t/refused", "x", check=False)
     assert done.returncode != 0 and what in done.stderr, done.stderr
+
+
+def write_later(cluster, key, value):
+    """A later change of a record that the API guards, as an older server let an administrator make. It is
+    off."""
+    store = sqlite3.connect(store_of(cluster) / "store.db")
+    with store:
+        last = store.execute("SELECT max(id) >> 20 FROM changes").fetchone()[0]
+        before, version, created = store.execute(
+            "SELECT id, version, create_revision FROM keys WHERE key = ?", (key.encode(),)).fetchone()
+        change = (last + 1) << 20
+        store.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, 0, ?)",
+                      (change, key.encode(), value, version + 1, created, before))
+        store.execute("UPDATE keys SET id = ?, version = ? WHERE key = ?",
+                      (change, version + 1, key.encode()))
+    store.close()
+
+
+def state_of_rotation(cluster):
+    return json.loads(cluster.call("pki", "-o", "json").stdout)["rotation"]["state"]
 
 
 def lose_writes(cluster):
@@ -156,19 +177,7 @@ def test_junk_for_the_revocations_lets_nobody_in_and_is_repaired(cluster):
     good = cluster.call("get", REVOCATIONS).stdout
     assert "web2" in good
     cluster.server.stop()
-    store = sqlite3.connect(store_of(cluster) / "store.db")
-    # A later change of it, as an older server let an administrator make.
-    with store:
-        last = store.execute("SELECT max(id) >> 20 FROM changes").fetchone()[0]
-        before, version, created = store.execute(
-            "SELECT id, version, create_revision FROM keys WHERE key = ?",
-            (REVOCATIONS.encode(),)).fetchone()
-        change = (last + 1) << 20
-        store.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, 0, ?)",
-                      (change, REVOCATIONS.encode(), b"junk", version + 1, created, before))
-        store.execute("UPDATE keys SET id = ?, version = ? WHERE key = ?",
-                      (change, version + 1, REVOCATIONS.encode()))
-    store.close()
+    write_later(cluster, REVOCATIONS, b"junk")
     cluster.start()  # it does, for operators on its machine
     cluster.server.wait_for_log("the list of revocations cannot be read")
     assert "cannot be read" in problems(cluster)["revocations"]["why"]
@@ -187,6 +196,51 @@ def test_junk_for_the_revocations_lets_nobody_in_and_is_repaired(cluster):
     assert cluster.call("get", REVOCATIONS).stdout == good  # web2 is out still
     assert problems(cluster) == {}
     wait_until(lambda: is_alive(cluster, "web1"), "web1 is alive")
+
+
+def test_junk_for_the_rotation_stops_rotations_only_and_is_repaired(cluster):
+    cluster.start()
+    join(cluster, "web1")
+    cluster.call("pki", "rotate")
+    cluster.call("pki", "rotate", "--abort")
+    good = cluster.call("get", ROTATION).stdout
+    cluster.server.stop()
+    write_later(cluster, ROTATION, b"junk")
+    cluster.start()
+    assert "eden cluster repair /eden/objects/pki/rotation" in cluster.server.wait_for_log(
+        "the CA cannot be rotated")
+    assert problems(cluster) == {}
+    join(cluster, "web2")  # certificates are issued, and accepted
+    wait_until(lambda: is_alive(cluster, "web1"), "web1 is alive")
+    assert doctor(cluster)["rotation"]["state"] == "failed"
+    assert "The CA cannot be rotated" in cluster.call("pki").stdout
+    done = cluster.call("pki", "rotate", check=False)
+    assert done.returncode != 0 and f"eden cluster repair {ROTATION}" in done.stderr
+    assert not (cluster.state / "server/ca-next.pem").exists()
+    cluster.server.stop()
+    assert [record["key"] for record in check_of(cluster)["bad"]] == [ROTATION]
+    assert "repaired: it has the value of revision" in repair(cluster, ROTATION).stdout
+    cluster.start()
+    assert cluster.call("get", ROTATION).stdout == good
+    assert doctor(cluster)["rotation"]["state"] == "ok"
+    cluster.call("pki", "rotate")
+    assert state_of_rotation(cluster) != "steady"
+
+
+def test_junk_for_a_rotation_under_way_keeps_the_server_from_choosing_a_ca(cluster):
+    cluster.start()
+    agent = join(cluster, "web1")
+    agent.stop()
+    cluster.call("pki", "rotate")
+    wait_until(lambda: state_of_rotation(cluster) == "distribute", "it waits for web1")
+    cluster.server.stop()
+    write_later(cluster, ROTATION, b"junk")
+    done = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.run, check=False)
+    assert done.returncode != 0 and f"eden cluster repair {ROTATION}" in done.stderr, done.stderr
+    assert (cluster.state / "server/ca-next.pem").exists()
+    repair(cluster, ROTATION)
+    cluster.start()
+    assert state_of_rotation(cluster) == "distribute"
 
 
 def test_a_record_without_a_good_value_is_deleted_when_asked_for(cluster):
