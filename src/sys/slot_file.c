@@ -134,9 +134,10 @@ bool slot_file_write(SlotFile *file, Str record, Error *err)
 
 bool slot_file_sync(SlotFile *file, Error *err)
 {
-    if (!file->is_synced && fdatasync(file->descriptor) != 0) {
-        return file_error(err, errno, file->name);
+    /* Set before: what is written meanwhile is perhaps not synced. */
+    if (atomic_exchange(&file->is_synced, true) || fdatasync(file->descriptor) == 0) {
+        return true;
     }
-    file->is_synced = true;
-    return true;
+    file->is_synced = false;
+    return file_error(err, errno, file->name);
 }

@@ -1,7 +1,9 @@
 /* A small record that is rewritten in place, often and cheaply: two slots that take turns, each with a
  * number and a checksum. The newest whole slot counts, so that a write that was cut off leaves the
- * record of before. Not for several processes or threads at a time. */
+ * record of before. Not for several processes at a time; of threads one may sync while another writes. */
 #pragma once
+
+#include <stdatomic.h>
 
 #include "sys/directory.h"
 
@@ -10,10 +12,10 @@ enum {
 };
 
 typedef struct SlotFile {
-    int descriptor;  /* -1: closed */
-    uint64_t number; /* of the newest record; 0: there is none */
-    bool is_synced;  /* nothing was written since slot_file_sync */
-    char name[320];  /* with its directory, for messages */
+    int descriptor;        /* -1: closed */
+    uint64_t number;       /* of the newest record; 0: there is none */
+    atomic_bool is_synced; /* nothing was written since slot_file_sync */
+    char name[320];        /* with its directory, for messages */
 } SlotFile;
 
 /* Made when it is not there, with the room that both slots take: rewriting needs none. A link is not

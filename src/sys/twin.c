@@ -28,7 +28,6 @@ enum {
     REFRESH_MS = 1000 /* how old the files of the machine may look inside */
 };
 
-/* Abstract, so that it is of this network alone and leaves no file. */
 #define NOTIFY_NAME "@eden-twin"
 
 /* --- Becoming one ---------------------------------------------------------------------------- */
@@ -39,8 +38,7 @@ bool twin_open_log(const char *path, int *descriptor, Error *err)
     return *descriptor >= 0 || file_error(err, errno, path);
 }
 
-/* In place of the one that is there, whoever owned that. */
-static bool write_new(const char *path, Str text, Error *err)
+bool twin_write_file(const char *path, Str text, Error *err)
 {
     (void)unlink(path);
     int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -69,25 +67,31 @@ bool twin_become(Arena *arena, const TwinSettings *settings, Overlay **out, Erro
         return false;
     }
     twin_open_settings();
-    return write_new("/etc/hostname", arena_format(arena, "%s\n", settings->name), err) &&
-           write_new("/etc/hosts", settings->hosts, err) &&
-           write_new("/etc/machine-id",
-                     arena_format(arena, "%" STR_FMT "\n", STR_ARG(settings->machine_id)), err);
+    return twin_write_file("/etc/hostname", arena_format(arena, "%s\n", settings->name), err) &&
+           twin_write_file("/etc/hosts", settings->hosts, err) &&
+           twin_write_file("/etc/machine-id",
+                           arena_format(arena, "%" STR_FMT "\n", STR_ARG(settings->machine_id)),
+                           err);
 }
 
 /* --- Its first process ----------------------------------------------------------------------- */
 
-static int open_notes(void)
+bool twin_open_notes(const char *name, int *descriptor, Error *err)
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = NOTIFY_NAME };
-    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(NOTIFY_NAME));
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", name);
     address.sun_path[0] = '\0';
-    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (descriptor >= 0 && bind(descriptor, (struct sockaddr *)&address, len) != 0) {
-        close(descriptor);
-        return -1;
+    *descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*descriptor >= 0 && bind(*descriptor, (struct sockaddr *)&address, len) == 0) {
+        return true;
     }
-    return descriptor;
+    file_error(err, errno, name);
+    if (*descriptor >= 0) {
+        close(*descriptor);
+    }
+    *descriptor = -1;
+    return false;
 }
 
 /* The environment of who started all of this says nothing of use inside. */
@@ -147,9 +151,10 @@ int twin_keep(const TwinDaemon *daemon, int channel)
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     sigprocmask(SIG_BLOCK, &children, NULL);
-    int ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK), notes = open_notes(), code = 1;
+    int ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK), notes, code = 1;
     pid_t process;
-    if (ends < 0 || notes < 0 || start(daemon, &process) != 0) {
+    Error err;
+    if (ends < 0 || !twin_open_notes(NOTIFY_NAME, &notes, &err) || start(daemon, &process) != 0) {
         return 1;
     }
     struct pollfd polled[] = { { .fd = notes, .events = POLLIN },

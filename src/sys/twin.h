@@ -49,3 +49,11 @@ int twin_keep(const TwinDaemon *daemon, int channel);
  * ERROR_DENIED or ERROR_OS when it could not be started. The caller must have no threads. */
 MUST_CHECK bool twin_run(pid_t process, const char *const *argv, const char *const *env, int *code,
                          Error *err);
+
+/* --- Between files of this folder ------------------------------------------------------------ */
+
+/* A file of the twin, in place of the one that is there, whoever owned that. */
+MUST_CHECK bool twin_write_file(const char *path, Str text, Error *err);
+/* Where a daemon tells how it is, as systemd's notify socket does: abstract ("@eden-twin"), so that it is of
+ * this network alone and leaves no file. Reading it does not wait. */
+MUST_CHECK bool twin_open_notes(const char *name, int *descriptor, Error *err);

@@ -22,6 +22,7 @@
 #include "sys/clock.h"
 #include "sys/file_error.h"
 #include "sys/kernel_guard.h"
+#include "sys/twin.h"
 
 enum {
     BOOT_MS = 90 * 1000,
@@ -164,18 +165,6 @@ static bool mount_run(const char *kept, Error *err)
     return ok || file_error(err, number, "/run");
 }
 
-static bool write_file(const char *path, const char *text, Error *err)
-{
-    (void)unlink(path);
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    bool ok = descriptor >= 0 && write(descriptor, text, strlen(text)) == (ssize_t)strlen(text);
-    int number = errno;
-    if (descriptor >= 0) {
-        close(descriptor);
-    }
-    return ok || file_error(err, number, path);
-}
-
 /* Units that would change what all of the machine shares, or that are of it. */
 static bool mask_units(Error *err)
 {
@@ -204,38 +193,26 @@ static bool write_settings(Error *err)
     if (mkdir(tmpfiles, 0755) != 0) {
         return file_error(err, errno, tmpfiles);
     }
-    return write_file(UNITS "/systemd-tmpfiles-setup.service.d/eden.conf",
-                      "[Service]\n"
-                      "ExecStart=\n"
-                      "ExecStart=systemd-tmpfiles --create --boot --exclude-prefix=/dev\n",
-                      err) &&
+    return twin_write_file(
+               UNITS "/systemd-tmpfiles-setup.service.d/eden.conf",
+               STR("[Service]\n"
+                   "ExecStart=\n"
+                   "ExecStart=systemd-tmpfiles --create --boot --exclude-prefix=/dev\n"),
+               err) &&
            mask_units(err) &&
-           write_file(UNITS "/" TARGET,
-                      "[Unit]\n"
-                      "Description=Node of eden dev\n"
-                      "Requires=sysinit.target\n"
-                      "Wants=dbus.socket\n"
-                      "After=sysinit.target\n"
-                      "AllowIsolate=yes\n",
-                      err) &&
-           write_file("/etc/fstab", "# file systems of this node; those of the machine are not\n",
-                      err);
+           twin_write_file(UNITS "/" TARGET,
+                           STR("[Unit]\n"
+                               "Description=Node of eden dev\n"
+                               "Requires=sysinit.target\n"
+                               "Wants=dbus.socket\n"
+                               "After=sysinit.target\n"
+                               "AllowIsolate=yes\n"),
+                           err) &&
+           twin_write_file("/etc/fstab",
+                           STR("# file systems of this node; those of the machine are not\n"), err);
 }
 
 /* --- Booting --------------------------------------------------------------------------------- */
-
-static int open_notes(void)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = NOTIFY_NAME };
-    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(NOTIFY_NAME));
-    address.sun_path[0] = '\0';
-    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (descriptor >= 0 && bind(descriptor, (struct sockaddr *)&address, len) != 0) {
-        close(descriptor);
-        return -1;
-    }
-    return descriptor;
-}
 
 _Noreturn static void become_init(const TwinInit *init, int report)
 {
@@ -316,9 +293,14 @@ bool twin_init_boot(const TwinInit *init, Error *err)
     if (!mount_devices(err) || !mount_run(init->run, err) || !write_settings(err)) {
         return false;
     }
-    int notes = open_notes();
-    if (notes < 0 || pipe2(report, O_CLOEXEC) != 0) {
-        return file_error(err, errno, "a channel to systemd");
+    int notes;
+    if (!twin_open_notes(NOTIFY_NAME, &notes, err)) {
+        return false;
+    }
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        file_error(err, errno, "a channel to systemd");
+        close(notes);
+        return false;
     }
     bool ok = boot(init, notes, report, err);
     close(notes);
