@@ -1,8 +1,10 @@
 #include "cluster/node_state.h"
 
 #include "base/json_text.h"
+#include "cluster/watched_image.h"
 #include "net/address.h"
 #include "pki/json_fields.h"
+#include "sys/file.h"
 
 enum {
     STATE_NODES = 16 + 8 * NODE_SERVERS_MAX /* values in the text */
@@ -120,4 +122,33 @@ bool node_state_load(const Directory *agent, Arena *arena, NodeState *out, Error
     Str text;
     return directory_read(agent, arena, AGENT_STATE, NODE_STATE_MAX, &text, err) &&
            node_state_read(arena, text, out, err);
+}
+
+bool node_state_load_record(const char *state_dir, Arena *arena, NodeRecord *out, Error *err)
+{
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    AUTO_CLEAR(WatchedImage) image;
+    watched_image_init(&image);
+    Str text;
+    const char *path = arena_copy_c(arena, arena_format(arena, "%s/" AGENT_DIRECTORY, state_dir));
+    if (!directory_open(path, &agent, err)) {
+        if (err->kind == ERROR_DENIED && !file_exists(path)) {
+            err->kind = ERROR_NOT_FOUND; /* nothing speaks for an agent */
+        }
+        return false;
+    }
+    if (!directory_has(&agent, AGENT_STATE)) {
+        return error_set(err, ERROR_NOT_FOUND, "this machine is not a node of a cluster");
+    }
+    if (!directory_read(&agent, arena, WATCHED_NODE_FILE, WATCHED_MAX, &text, err)) {
+        return false;
+    }
+    if (!watched_image_read(text, &image, err)) {
+        return error_wrap(err, "%s/" WATCHED_NODE_FILE, agent.path);
+    }
+    if (image.entries.len == 0) {
+        return error_set(err, ERROR_NOT_FOUND, "the cluster has no record of this node");
+    }
+    return node_record_read(arena, arena_copy(arena, image.entries.items[0].value), out, err) ||
+           error_wrap(err, "%s/" WATCHED_NODE_FILE, agent.path);
 }

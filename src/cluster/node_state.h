@@ -3,6 +3,7 @@
  *     node.pem    its key and certificate
  *     ca.pem      every CA to trust
  *     node.json   which node of which cluster it is, and where the servers are: "eden.agent/1"
+ *     watched-node.json   what the cluster's record of it says (cluster/watched_image.h)
  *
  * node.json is written last when a machine becomes a node and goes first when it is none any more:
  * without it the others mean nothing. */
@@ -10,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/identity.h"
+#include "cluster/node_record.h"
 #include "sys/directory.h"
 
 /* Below the state directory, for root alone. */
@@ -48,3 +50,10 @@ MUST_CHECK bool node_state_read(Arena *arena, Str text, NodeState *out, Error *e
 MUST_CHECK bool node_state_save(const Directory *agent, const NodeState *state, Error *err);
 /* Fails with ERROR_NOT_FOUND when this machine is no node. */
 MUST_CHECK bool node_state_load(const Directory *agent, Arena *arena, NodeState *out, Error *err);
+
+/* What the cluster's record of this machine says, as its agent was told last: also while the agent is
+ * down. Leaving the cluster takes it away. `state_dir` is that of the agent. False with ERROR_NOT_FOUND:
+ * this machine is no node of a cluster, or was told nothing yet; ERROR_DENIED: it is for root alone;
+ * ERROR_INVALID: it is damaged. */
+MUST_CHECK bool node_state_load_record(const char *state_dir, Arena *arena, NodeRecord *out,
+                                       Error *err);

@@ -8,9 +8,8 @@
 
 #include "base/bug.h"
 #include "base/vec.h"
-#include "run/change_time.h"
 #include "run/executor_report.h"
-#include "run/forecast.h"
+#include "run/reaction.h"
 #include "run/running.h"
 #include "run/scope.h"
 #include "run/timers.h"
@@ -331,21 +330,6 @@ static Verdict repeats(Executor *executor, Work work, bool failed)
     return conclude_repeat(failed, until, retry, run->retried);
 }
 
-/* What a plan shows of a step that would react. */
-static void plan_reaction(Executor *executor, Running *running)
-{
-    Outcome *outcome = &running->task.outcome;
-    if (!executor->settings.planning || !executor->runs[running->work.step].reacts ||
-        running->task.call.action->react == NULL || outcome->changed) {
-        return;
-    }
-    Str words = forecast_reaction(executor->arena, executor->settings.graph,
-                                  schedule_statuses(executor->schedule), running->work.step,
-                                  REQUISITE_WATCH, running->task.call.params);
-    outcome->changed = words.len > 0;
-    outcome->comment = words.len > 0 ? words : outcome->comment;
-}
-
 static void finish(Executor *executor, Running *running)
 {
     Work work = running->work;
@@ -360,7 +344,10 @@ static void finish(Executor *executor, Running *running)
     bool is_retried =
         step_of(executor, work.step)->spec->run->retry.given && work.phase != PHASE_REACT;
     change_time_note(&executor->times[work.step], task);
-    plan_reaction(executor, running);
+    if (executor->settings.planning && run->reacts) {
+        reaction_plan(executor->arena, executor->settings.graph,
+                      schedule_statuses(executor->schedule), work.step, task);
+    }
     if (step_of(executor, work.step)->spec->secret) {
         executor_report_conceal(&executor->settings.world, task);
     }
@@ -583,7 +570,7 @@ static void plan_late_reaction(Executor *executor, Work work)
     Value *params = ARENA_ARRAY(executor->arena, Value, count + 1);
     (void)world->params(world->context, work.step, executor->arena, params,
                         fresh_problems(executor));
-    Str words = forecast_reaction(executor->arena, executor->settings.graph,
+    Str words = reaction_forecast(executor->arena, executor->settings.graph,
                                   schedule_statuses(executor->schedule), work.step,
                                   REQUISITE_LISTEN, params);
     if (words.len > 0) {

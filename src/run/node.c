@@ -1,7 +1,7 @@
 #include "run/node.h"
 
 #include "base/suggest.h"
-#include "cluster/own_node.h"
+#include "cluster/node_state.h"
 #include "lang/yaml.h"
 #include "sys/file.h"
 
@@ -152,7 +152,7 @@ static void take_record(Loading *l, const NodeOptions *options)
     if (options->state == NULL) {
         return;
     }
-    if (!own_node_record(options->state, l->arena, &record, &err)) {
+    if (!node_state_load_record(options->state, l->arena, &record, &err)) {
         if (err.kind == ERROR_DENIED) {
             Problem *problem = problems_add_as(
                 l->problems, SEVERITY_WARNING, "E0596", NULL, 0, 0,
