@@ -153,7 +153,7 @@ static const Option options[] = {
       .argument = "DIR",
       .word = WORD_DIRECTORY,
       .help = "render FILE as a node of this site sees it" },
-    NODE_OPTIONS,
+    SITE_WORLD_OPTIONS,
     { .name = "templates",
       .letter = 't',
       .argument = "DIR",

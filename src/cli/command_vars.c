@@ -349,7 +349,7 @@ static int vars_run(Invocation *invocation)
 
 static const Option options[] = {
     VARIABLE_OPTIONS,
-    NODE_OPTIONS,
+    SITE_WORLD_OPTIONS,
     { .name = "show-secrets", .help = "print secret values too" },
     OUTPUT_OPTION("text|json|yaml", "text", "how to print"),
     { 0 },

@@ -43,6 +43,25 @@ MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, InputRules rul
         .help = "one variable as text; KEY:=JSON for another type"                 \
     }
 
+/* Who the node is, and where it keeps what; the helps say what the command does there. */
+#define NODE_OPTIONS(root_help, state_help)                                                       \
+    { .name = "label",                                                                            \
+      .letter = 'l',                                                                              \
+      .argument = "KEY=VALUE",                                                                    \
+      .repeats = true,                                                                            \
+      .help = "a label of this node, for selectors" },                                            \
+        { .name = "node", .argument = "NAME", .help = "the name of this node" },                  \
+        { .name = "root",                                                                         \
+          .argument = "DIR",                                                                      \
+          .word = WORD_DIRECTORY,                                                                 \
+          .fallback = "/",                                                                        \
+          .help = (root_help) },                                                                  \
+        { .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY, .help = (state_help) }, \
+    {                                                                                             \
+        .name = "config-dir", .argument = "DIR", .word = WORD_DIRECTORY,                          \
+        .help = "where node.yaml and vars.d of the node are; default: etc/eden in the root"       \
+    }
+
 /* Whether every -D has the right form; tells what is wrong with one that has not. */
 MUST_CHECK bool inputs_check_defines(const Invocation *invocation);
 /* Merges the variables in the order they were given: later ones win, maps merge deeply, lists and

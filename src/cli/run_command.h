@@ -6,46 +6,29 @@
 #include "run/run.h"
 
 /* Where the site is found and what it sees; `verbose_help` says what --verbose shows. */
-#define SITE_OPTIONS(verbose_help)                                                               \
-    { .name = "vars",                                                                            \
-      .letter = 'v',                                                                             \
-      .argument = "FILE",                                                                        \
-      .repeats = true,                                                                           \
-      .word = WORD_FILE,                                                                         \
-      .alone = "verbose",                                                                        \
-      .help = "variables from a YAML or JSON file; later ones win. Alone: --verbose" },          \
-        { .name = "define",                                                                      \
-          .letter = 'D',                                                                         \
-          .argument = "KEY=VALUE",                                                               \
-          .repeats = true,                                                                       \
-          .help = "one variable as text; KEY:=JSON for another type" },                          \
-        { .name = "job",                                                                         \
-          .letter = 'j',                                                                         \
-          .argument = "NAME",                                                                    \
-          .repeats = true,                                                                       \
-          .help = "only this job, whatever jobs/base.yaml says" },                               \
-        { .name = "label",                                                                       \
-          .letter = 'l',                                                                         \
-          .argument = "KEY=VALUE",                                                               \
-          .repeats = true,                                                                       \
-          .help = "a label of this node, for selectors" },                                       \
-        { .name = "node", .argument = "NAME", .help = "the name of this node" },                 \
-        { .name = "root",                                                                        \
-          .argument = "DIR",                                                                     \
-          .word = WORD_DIRECTORY,                                                                \
-          .fallback = "/",                                                                       \
-          .help = "act on what lies below DIR, such as an image" },                              \
-        { .name = "state-dir",                                                                   \
-          .argument = "DIR",                                                                     \
-          .word = WORD_DIRECTORY,                                                                \
-          .help =                                                                                \
-              "where the journal and records of runs are; default: var/lib/eden in the root" },  \
-        { .name = "config-dir",                                                                  \
-          .argument = "DIR",                                                                     \
-          .word = WORD_DIRECTORY,                                                                \
-          .help = "where node.yaml and vars.d of the node are; default: etc/eden in the root" }, \
-    {                                                                                            \
-        .name = "verbose", .help = (verbose_help)                                                \
+#define SITE_OPTIONS(verbose_help)                                                           \
+    { .name = "vars",                                                                        \
+      .letter = 'v',                                                                         \
+      .argument = "FILE",                                                                    \
+      .repeats = true,                                                                       \
+      .word = WORD_FILE,                                                                     \
+      .alone = "verbose",                                                                    \
+      .help = "variables from a YAML or JSON file; later ones win. Alone: --verbose" },      \
+        { .name = "define",                                                                  \
+          .letter = 'D',                                                                     \
+          .argument = "KEY=VALUE",                                                           \
+          .repeats = true,                                                                   \
+          .help = "one variable as text; KEY:=JSON for another type" },                      \
+        { .name = "job",                                                                     \
+          .letter = 'j',                                                                     \
+          .argument = "NAME",                                                                \
+          .repeats = true,                                                                   \
+          .help = "only this job, whatever jobs/base.yaml says" },                           \
+        NODE_OPTIONS(                                                                        \
+            "act on what lies below DIR, such as an image",                                  \
+            "where the journal and records of runs are; default: var/lib/eden in the root"), \
+    {                                                                                        \
+        .name = "verbose", .help = (verbose_help)                                            \
     }
 
 /* How steps are ordered and shown. */

@@ -9,28 +9,11 @@
 #include "run/site_files.h"
 #include "sys/host.h"
 
-/* Who the node is; beside VARIABLE_OPTIONS. */
-#define NODE_OPTIONS                                                                        \
-    { .name = "label",                                                                      \
-      .letter = 'l',                                                                        \
-      .argument = "KEY=VALUE",                                                              \
-      .repeats = true,                                                                      \
-      .help = "a label of this node, for selectors" },                                      \
-        { .name = "node", .argument = "NAME", .help = "the name of this node" },            \
-        { .name = "root",                                                                   \
-          .argument = "DIR",                                                                \
-          .word = WORD_DIRECTORY,                                                           \
-          .fallback = "/",                                                                  \
-          .help = "facts and macros are about what lies below DIR" },                       \
-        { .name = "state-dir",                                                              \
-          .argument = "DIR",                                                                \
-          .word = WORD_DIRECTORY,                                                           \
-          .help = "where the agent keeps what the cluster says of this node; default: "     \
-                  "var/lib/eden in the root" },                                             \
-    {                                                                                       \
-        .name = "config-dir", .argument = "DIR", .word = WORD_DIRECTORY,                    \
-        .help = "where node.yaml and vars.d of the node are; default: etc/eden in the root" \
-    }
+/* Beside VARIABLE_OPTIONS. */
+#define SITE_WORLD_OPTIONS                                                             \
+    NODE_OPTIONS("facts and macros are about what lies below DIR",                     \
+                 "where the agent keeps what the cluster says of this node; default: " \
+                 "var/lib/eden in the root")
 
 typedef struct SiteWorld {
     Invocation *invocation;
