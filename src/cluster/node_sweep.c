@@ -206,9 +206,17 @@ static void poke(NodeSweep *sweep)
     }
 }
 
+static void watch(NodeSweep *sweep);
+
 static void removed_came(void *context, const StoreBatch *batch)
 {
     NodeSweep *sweep = context;
+    if (batch->resync) {
+        store_watch_cancel(TAKE(sweep->watch));
+        watch(sweep);
+        poke(sweep); /* for what was removed meanwhile */
+        return;
+    }
     for (uint32_t i = 0; i < batch->count; i++) {
         if (!batch->events[i].deleted) {
             poke(sweep);
@@ -217,6 +225,20 @@ static void removed_came(void *context, const StoreBatch *batch)
     }
     if (batch->count > 0) {
         store_watch_ack(sweep->watch);
+    }
+}
+
+static void watch(NodeSweep *sweep)
+{
+    Str all = cluster_key_removed_all(&sweep->arena, sweep->at.prefix);
+    StoreWatchSpec spec = { .key = all,
+                            .end = store_prefix_end(&sweep->arena, all),
+                            .done = removed_came,
+                            .context = sweep };
+    Error err;
+    if (!store_watch(sweep->at.store, &spec, &sweep->watch, &err)) {
+        log_error("cannot watch for removed nodes; a restart deletes what they leave",
+                  LOG_C("why", err.text));
     }
 }
 
@@ -234,16 +256,7 @@ NodeSweep *node_sweep_new(const ClusterStore *at)
     sweep->at = *at;
     sweep->at.prefix = arena_copy(&sweep->arena, at->prefix);
     loop_timer_init(&sweep->retry, at->loop, retry_runs, sweep);
-    Str all = cluster_key_removed_all(&sweep->arena, at->prefix);
-    StoreWatchSpec spec = { .key = all,
-                            .end = store_prefix_end(&sweep->arena, all),
-                            .done = removed_came,
-                            .context = sweep };
-    Error err;
-    if (!store_watch(at->store, &spec, &sweep->watch, &err)) {
-        log_error("cannot watch for removed nodes; a restart deletes what they leave",
-                  LOG_C("why", err.text));
-    }
+    watch(sweep);
     start(sweep);
     return sweep;
 }
