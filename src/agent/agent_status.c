@@ -1,6 +1,6 @@
 /* How an agent is, in a line and as JSON. */
 #include "agent/agent_inner.h"
-#include "api/json_out.h"
+#include "base/json_out.h"
 #include "lang/json.h"
 
 static void put_session(Buf *out, const MembershipStatus *status)

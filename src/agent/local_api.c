@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "agent/agent_inner.h"
-#include "api/json_out.h"
 #include "api/problem_json.h"
+#include "base/json_out.h"
 #include "base/memory.h"
 #include "net/http_server.h"
 #include "sys/privilege.h"

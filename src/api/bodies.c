@@ -4,7 +4,7 @@
 #include "api/routes.h"
 #include "base/base64.h"
 #include "base/hex.h"
-#include "model/duration.h"
+#include "lang/duration.h"
 #include "pki/json_fields.h"
 #include "sys/sha256.h"
 

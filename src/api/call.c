@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "api/api_inner.h"
-#include "api/json_out.h"
 #include "api/problem_json.h"
 #include "api/record.h"
 #include "base/bug.h"
+#include "base/json_out.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "sys/clock.h"

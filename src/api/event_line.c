@@ -1,6 +1,6 @@
 #include "api/event_line.h"
 
-#include "api/json_out.h"
+#include "base/json_out.h"
 
 static void start(Buf *out, const char *event)
 {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "api/api_inner.h"
-#include "api/json_out.h"
 #include "base/bug.h"
 #include "base/hash.h"
+#include "base/json_out.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cluster/name_table.h"

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "api/api.h"
-#include "api/kind_field.h"
 #include "api/routes.h"
+#include "lang/record.h"
 #include "lang/value.h"
 
 #define OBJECT_API_VERSION "v1alpha"
@@ -78,14 +78,14 @@ typedef struct KindColumn {
 } KindColumn;
 
 struct Kind {
-    const char *name;               /* "Node" */
-    const char *plural;             /* "nodes": in addresses */
-    const char *help;               /* one sentence */
-    uint32_t verbs;                 /* KindVerbs */
-    const KindField *spec, *status; /* what they may hold; NULL: nothing */
-    const KindColumn *columns;      /* behind the name */
-    const char *name_help;          /* what its name is; NULL: any word */
-    bool is_labeled;                /* takes labels and annotations; else none are given to it */
+    const char *name;                 /* "Node" */
+    const char *plural;               /* "nodes": in addresses */
+    const char *help;                 /* one sentence */
+    uint32_t verbs;                   /* KindVerbs */
+    const RecordField *spec, *status; /* what they may hold; NULL: nothing */
+    const KindColumn *columns;        /* behind the name */
+    const char *name_help;            /* what its name is; NULL: any word */
+    bool is_labeled;                  /* takes labels and annotations; else none are given to it */
 
     /* Of one that is made; NULL: the server gives it its name. Pure. */
     bool (*name_check)(Str name, Error *err);
@@ -126,7 +126,7 @@ struct Kind {
 /* What the status of objects says that cannot be read: for the fields of kinds that have such. */
 #define KIND_UNREADABLE_FIELDS                                             \
     { .name = "state",                                                     \
-      .type = KIND_FIELD_CHOICE,                                           \
+      .type = RECORD_CHOICE,                                               \
       .choices = "unreadable",                                             \
       .help = "only there when what the store has of it cannot be read" }, \
     {                                                                      \

@@ -148,11 +148,11 @@ static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *na
 
 /* --- The row --------------------------------------------------------------------------------- */
 
-static const KindField status[] = {
-    { .name = "time", .type = KIND_FIELD_TIME, .help = "when" },
+static const RecordField status[] = {
+    { .name = "time", .type = RECORD_TIME, .help = "when" },
     { .name = "who", .help = "who has asked" },
     { .name = "by",
-      .type = KIND_FIELD_CHOICE,
+      .type = RECORD_CHOICE,
       .choices = "local|token|certificate|session|node|join",
       .help = "what they have shown" },
     { .name = "address", .help = "whence" },
@@ -162,7 +162,7 @@ static const KindField status[] = {
     { .name = "reason", .help = "what they have said about it" },
     { .name = "request", .help = "the same for what was asked and what came of it" },
     { .name = "outcome",
-      .type = KIND_FIELD_CHOICE,
+      .type = RECORD_CHOICE,
       .choices = "asked|done|failed|denied",
       .help = "what came of it" },
     { .name = "detail", .help = "why it failed or was denied" },

@@ -8,7 +8,7 @@
 #include "cluster/nodes.h"
 #include "cluster/revoke.h"
 #include "cluster/user_certificates.h"
-#include "model/duration.h"
+#include "lang/duration.h"
 #include "pki/ca.h"
 #include "pki/csr.h"
 
@@ -466,32 +466,32 @@ static uint32_t unstored(const ApiSettings *settings, Arena *arena, Str names[KI
 
 /* --- The row --------------------------------------------------------------------------------- */
 
-static const KindField spec[] = {
+static const RecordField spec[] = {
     { .name = "user", .is_required = true, .min = 1, .max = USER_NAME_MAX, .help = "whose it is" },
     { .name = "roles",
-      .shape = KIND_FIELD_LIST,
+      .shape = RECORD_LIST,
       .is_required = true,
       .min = 1,
       .max = ROLE_NAME_MAX,
       .help = "what they may do; none that its maker does not have" },
     { .name = "csr", .max = 16 << 10, .help = "the request for it, as PEM; not kept" },
     { .name = "life",
-      .type = KIND_FIELD_DURATION,
+      .type = RECORD_DURATION,
       .min = LIFE_MIN_MS,
       .max = USER_LIFE_MAX_MS,
       .help = "how long it is good: 90 days unless told, and at most a year" },
     { 0 },
 };
 
-static const KindField status[] = {
+static const RecordField status[] = {
     { .name = "usage",
-      .type = KIND_FIELD_CHOICE,
+      .type = RECORD_CHOICE,
       .choices = "ca|serving|server|node|user",
       .help = "what it is for" },
     { .name = "owner", .help = "the cluster, the node or the user that it names" },
-    { .name = "expires", .type = KIND_FIELD_TIME, .help = "until when it is good" },
+    { .name = "expires", .type = RECORD_TIME, .help = "until when it is good" },
     { .name = "state",
-      .type = KIND_FIELD_CHOICE,
+      .type = RECORD_CHOICE,
       .choices = "good|expired|revoked|unreadable",
       .help = "what it is worth; nothing when its record cannot be read" },
     { .name = "error", .help = "why its record cannot be read" },

@@ -2,16 +2,16 @@
 #include "api/kind_rows.h"
 #include "api/kind_stored.h"
 
-static const KindField spec[] = {
+static const RecordField spec[] = {
     { .name = "title", .max = 100, .help = "what people call this cluster, shown above its pages" },
     { .name = "color",
-      .type = KIND_FIELD_CHOICE,
+      .type = RECORD_CHOICE,
       .choices = "gray|green|blue|orange|red",
       .help = "of that title, so that nobody takes production for another one" },
     { 0 },
 };
 
-static const KindField status[] = { KIND_UNREADABLE_FIELDS, { 0 } };
+static const RecordField status[] = { KIND_UNREADABLE_FIELDS, { 0 } };
 
 static const KindColumn columns[] = {
     { "TITLE", "spec.title", false, NULL },

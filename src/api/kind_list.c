@@ -4,10 +4,10 @@
 #include "api/call.h"
 #include "api/cursor.h"
 #include "api/handlers.h"
-#include "api/json_out.h"
 #include "api/kind.h"
 #include "api/object_watch.h"
 #include "base/bug.h"
+#include "base/json_out.h"
 
 enum {
     /* Looked at for one request; what is left is for the next one. */

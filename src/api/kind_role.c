@@ -224,38 +224,38 @@ static void remove_role(const Kind *kind, ApiCall *call, const KindItem *present
 
 /* --- The row --------------------------------------------------------------------------------- */
 
-static const KindField rule[] = {
+static const RecordField rule[] = {
     { .name = "verbs",
-      .shape = KIND_FIELD_LIST,
+      .shape = RECORD_LIST,
       .is_required = true,
       .min = 1,
       .max = ACCESS_WORD_MAX,
       .help = "get, list, watch, create, update, delete, words as approve and ping, or * for all" },
     { .name = "kinds",
-      .shape = KIND_FIELD_LIST,
+      .shape = RECORD_LIST,
       .is_required = true,
       .min = 1,
       .max = ACCESS_WORD_MAX,
       .help = "Node, Facts and so on, or * for all" },
     { .name = "selector",
-      .type = KIND_FIELD_SELECTOR,
+      .type = RECORD_SELECTOR,
       .max = ACCESS_SELECTOR_MAX,
       .help = "only objects with such names and labels; all of them when it is not there" },
     { 0 },
 };
 
-static const KindField spec[] = {
+static const RecordField spec[] = {
     { .name = "rules",
-      .type = KIND_FIELD_OBJECT,
-      .shape = KIND_FIELD_LIST,
+      .type = RECORD_OBJECT,
+      .shape = RECORD_LIST,
       .is_required = true,
       .fields = rule,
       .help = "what may be done; what no rule allows may not" },
     { 0 },
 };
 
-static const KindField status[] = {
-    { .name = "builtin", .type = KIND_FIELD_BOOL, .help = "it is part of eden, and stays" },
+static const RecordField status[] = {
+    { .name = "builtin", .type = RECORD_BOOL, .help = "it is part of eden, and stays" },
     KIND_UNREADABLE_FIELDS,
     { 0 },
 };

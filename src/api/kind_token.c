@@ -9,7 +9,7 @@
 #include "base/utc.h"
 #include "cluster/access_tokens.h"
 #include "cluster/tokens.h"
-#include "model/duration.h"
+#include "lang/duration.h"
 
 #define JOIN_LIFE_MS   ((int64_t)60 * 60 * 1000)
 #define ACCESS_LIFE_MS ((int64_t)8 * 60 * 60 * 1000)
@@ -372,9 +372,9 @@ static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *na
 
 /* --- The row --------------------------------------------------------------------------------- */
 
-static const KindField spec[] = {
+static const RecordField spec[] = {
     { .name = "purpose",
-      .type = KIND_FIELD_CHOICE,
+      .type = RECORD_CHOICE,
       .choices = "join|access",
       .help = "to join the cluster with, which is what it is when nothing is said; or to show to "
               "the API" },
@@ -383,37 +383,37 @@ static const KindField spec[] = {
       .is_plain = true,
       .help = "what or whom it is for: what whoever shows it is called in the audit log" },
     { .name = "life",
-      .type = KIND_FIELD_DURATION,
+      .type = RECORD_DURATION,
       .min = ACCESS_TOKEN_LIFE_MIN_MS,
       .max = ACCESS_TOKEN_LIFE_MAX_MS,
       .help = "how long it is good, a minute to a year: an hour for joining and eight for access, "
               "unless told" },
     { .name = "uses",
-      .type = KIND_FIELD_INT,
+      .type = RECORD_INT,
       .min = 1,
       .max = TOKEN_USES_MAX,
       .help = "how many machines may join with it" },
     { .name = "roles",
-      .shape = KIND_FIELD_LIST,
+      .shape = RECORD_LIST,
       .min = 1,
       .max = ROLE_NAME_MAX,
       .help = "what whoever shows it may do; none that its maker does not have" },
     { 0 },
 };
 
-static const KindField status[] = {
+static const RecordField status[] = {
     { .name = "state",
-      .type = KIND_FIELD_CHOICE,
+      .type = RECORD_CHOICE,
       .choices = "good|expired|used up|unreadable",
       .help = "what it is worth; nothing when its record cannot be read" },
     { .name = "error", .help = "why its record cannot be read" },
-    { .name = "expires", .type = KIND_FIELD_TIME, .help = "from then on it opens nothing" },
-    { .name = "uses", .type = KIND_FIELD_INT, .help = "how many machines have joined with it" },
+    { .name = "expires", .type = RECORD_TIME, .help = "from then on it opens nothing" },
+    { .name = "uses", .type = RECORD_INT, .help = "how many machines have joined with it" },
     { .name = "made_by", .help = "who made it" },
     { .name = "secret", .is_secret = true, .help = "the token itself: shown when it is made" },
     { .name = "ca_pin", .help = "which CA to trust: shown when it is made" },
     { .name = "servers",
-      .shape = KIND_FIELD_LIST,
+      .shape = RECORD_LIST,
       .help = "where the API is reached: shown when it is made" },
     { 0 },
 };

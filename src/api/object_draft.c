@@ -6,22 +6,22 @@
 /* --- Reading --------------------------------------------------------------------------------- */
 
 /* What the server alone says may be anything; labels and annotations are looked at with the draft. */
-static const KindField metadata_fields[] = {
+static const RecordField metadata_fields[] = {
     { .name = "apiVersion" },
     { .name = "kind" },
     { .name = "name" },
-    { .name = "labels", .type = KIND_FIELD_ANY },
-    { .name = "annotations", .type = KIND_FIELD_ANY },
-    { .name = "uuid", .type = KIND_FIELD_ANY },
-    { .name = "revision", .type = KIND_FIELD_INT, .max = INT64_MAX },
-    { .name = "created", .type = KIND_FIELD_ANY },
+    { .name = "labels", .type = RECORD_ANY },
+    { .name = "annotations", .type = RECORD_ANY },
+    { .name = "uuid", .type = RECORD_ANY },
+    { .name = "revision", .type = RECORD_INT, .max = INT64_MAX },
+    { .name = "created", .type = RECORD_ANY },
     { 0 },
 };
 
-static const KindField object_fields[] = {
-    { .name = "metadata", .type = KIND_FIELD_ANY },
-    { .name = "spec", .type = KIND_FIELD_ANY },
-    { .name = "status", .type = KIND_FIELD_ANY },
+static const RecordField object_fields[] = {
+    { .name = "metadata", .type = RECORD_ANY },
+    { .name = "spec", .type = RECORD_ANY },
+    { .name = "status", .type = RECORD_ANY },
     { 0 },
 };
 
@@ -229,7 +229,7 @@ static Value metadata_map(const ObjectBody *body, const char *name, FieldProblem
 static void check_fixed(Arena *arena, const Kind *kind, const KindDraft *draft,
                         FieldProblems *problems)
 {
-    for (const KindField *field = kind->spec; field != NULL && field->name != NULL; field++) {
+    for (const RecordField *field = kind->spec; field != NULL && field->name != NULL; field++) {
         const Value *old = draft->present->spec.kind == VALUE_MAP
                                ? value_get(draft->present->spec, str_from_c(field->name))
                                : NULL;

@@ -3,11 +3,11 @@
 #include <stdio.h>
 
 #include "api/handlers.h"
-#include "api/json_out.h"
 #include "api/kind.h"
 #include "api/problem_json.h"
 #include "api/watch_event.h"
 #include "base/bug.h"
+#include "base/json_out.h"
 
 #define SCHEMAS "#/components/schemas/"
 
@@ -414,30 +414,30 @@ static void put_paths(Buf *out)
 
 /* --- Schemas --------------------------------------------------------------------------------- */
 
-static const KindField metadata_fields[] = {
+static const RecordField metadata_fields[] = {
     { .name = "apiVersion",
-      .type = KIND_FIELD_CHOICE,
+      .type = RECORD_CHOICE,
       .choices = OBJECT_API_VERSION,
       .help = "of all of them" },
     { .name = "kind", .help = "what it is" },
     { .name = "name", .help = "unique among those of its kind" },
-    { .name = "labels", .shape = KIND_FIELD_MAP, .help = "what selectors look at" },
-    { .name = "annotations", .shape = KIND_FIELD_MAP, .help = "what anybody wants to note" },
+    { .name = "labels", .shape = RECORD_MAP, .help = "what selectors look at" },
+    { .name = "annotations", .shape = RECORD_MAP, .help = "what anybody wants to note" },
     { .name = "uuid", .help = "set by the server; another one when it is made anew" },
-    { .name = "revision", .type = KIND_FIELD_INT, .help = "of its last change" },
-    { .name = "created", .type = KIND_FIELD_TIME, .is_nullable = true, .help = "when it was made" },
+    { .name = "revision", .type = RECORD_INT, .help = "of its last change" },
+    { .name = "created", .type = RECORD_TIME, .is_nullable = true, .help = "when it was made" },
     { 0 },
 };
 
-static const KindField list_metadata_fields[] = {
+static const RecordField list_metadata_fields[] = {
     { .name = "apiVersion",
-      .type = KIND_FIELD_CHOICE,
+      .type = RECORD_CHOICE,
       .is_required = true,
       .choices = OBJECT_API_VERSION,
       .help = "of all of them" },
     { .name = "kind", .is_required = true, .help = "what it is a list of" },
     { .name = "revision",
-      .type = KIND_FIELD_INT,
+      .type = RECORD_INT,
       .is_required = true,
       .help = "of the store, as of which it is so" },
     { .name = "continue",
@@ -445,29 +445,29 @@ static const KindField list_metadata_fields[] = {
       .is_nullable = true,
       .help = "where the next page begins; null: that was all" },
     { .name = "truncated",
-      .type = KIND_FIELD_BOOL,
+      .type = RECORD_BOOL,
       .is_required = true,
       .help = "whether there is more" },
     { .name = "archived",
-      .type = KIND_FIELD_INT,
+      .type = RECORD_INT,
       .help = "of the audit log: entries up to this number are archived, and no longer there" },
     { 0 },
 };
 
-static const KindField problem_fields[] = {
+static const RecordField problem_fields[] = {
     { .name = "type", .is_required = true, .help = "the code as a URN" },
     { .name = "title", .is_required = true, .help = "what is wrong, in general" },
-    { .name = "status", .type = KIND_FIELD_INT, .is_required = true, .help = "that of HTTP" },
+    { .name = "status", .type = RECORD_INT, .is_required = true, .help = "that of HTTP" },
     { .name = "code", .is_required = true, .help = "what programs may rely on" },
     { .name = "detail", .is_required = true, .help = "what is wrong here" },
     { .name = "problems",
-      .type = KIND_FIELD_ANY,
-      .shape = KIND_FIELD_LIST,
+      .type = RECORD_ANY,
+      .shape = RECORD_LIST,
       .help = "of an object: each field that is wrong, by a JSON pointer" },
     { 0 },
 };
 
-static void put_fields(Buf *out, const char *name, const KindField *fields)
+static void put_fields(Buf *out, const char *name, const RecordField *fields)
 {
     json_out_open(out, name, '{');
     fields_schema(out, fields);

@@ -1,7 +1,7 @@
 #include "api/problem_json.h"
 
-#include "api/json_out.h"
 #include "base/bug.h"
+#include "base/json_out.h"
 #include "base/vec.h"
 
 static const int statuses[] = {

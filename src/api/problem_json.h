@@ -1,8 +1,8 @@
 /* What went wrong, as RFC 9457 writes it: "application/problem+json". Pure. */
 #pragma once
 
-#include "api/kind_field.h"
 #include "base/error.h"
+#include "lang/record.h"
 
 #define PROBLEM_JSON_TYPE "application/problem+json"
 

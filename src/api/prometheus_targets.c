@@ -1,6 +1,6 @@
 #include "api/prometheus_targets.h"
 
-#include "api/json_out.h"
+#include "base/json_out.h"
 #include "cluster/object_selector.h"
 #include "net/address.h"
 

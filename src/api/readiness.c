@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "api/json_out.h"
+#include "base/json_out.h"
 
 static void put_problem(Buf *out, const char *what, const char *why, const char *condition)
 {

@@ -5,7 +5,7 @@
 #include "api/bodies.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/json_out.h"
+#include "base/json_out.h"
 #include "cluster/audit_drop.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* /v1/health */
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/json_out.h"
+#include "base/json_out.h"
 
 /* For anybody, so it tells no more than whoever asks can see by using the server. */
 void health_show(ApiCall *call)

@@ -2,9 +2,9 @@
 #include "api/bodies.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/json_out.h"
 #include "api/kind.h"
 #include "api/ssh_approve.h"
+#include "base/json_out.h"
 #include "base/utc.h"
 #include "cluster/nodes.h"
 

@@ -2,7 +2,7 @@
 #include "api/bodies.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/json_out.h"
+#include "base/json_out.h"
 #include "cluster/revoke.h"
 #include "cluster/trust_listing.h"
 #include "pki/ca.h"

@@ -2,8 +2,8 @@
  * of files and disks. */
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/json_out.h"
 #include "api/readiness.h"
+#include "base/json_out.h"
 
 #define JSON_TYPE "application/json"
 

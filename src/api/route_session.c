@@ -4,7 +4,7 @@
 #include "api/bodies.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/json_out.h"
+#include "base/json_out.h"
 #include "cluster/browser_sessions.h"
 
 static void put_roles(Buf *json, const char *roles)

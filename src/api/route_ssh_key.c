@@ -1,7 +1,7 @@
 /* /v1/ssh-key, and approving by SSH. */
 #include "api/handlers.h"
-#include "api/json_out.h"
 #include "api/ssh_approve.h"
+#include "base/json_out.h"
 
 static void refuse(ApiCall *call)
 {

@@ -2,8 +2,8 @@
 #include "api/bodies.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/json_out.h"
 #include "base/base64.h"
+#include "base/json_out.h"
 #include "base/visible.h"
 #include "cluster/guarded_keys.h"
 

@@ -8,7 +8,7 @@
 #include "cli/daemon_command.h"
 #include "cli/output.h"
 #include "cluster/audit_drop_plan.h"
-#include "model/duration.h"
+#include "lang/duration.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/file_draft.h"

@@ -7,7 +7,7 @@
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
-#include "model/duration.h"
+#include "lang/duration.h"
 #include "server/server_settings.h"
 #include "sys/file.h"
 #include "sys/machine.h"

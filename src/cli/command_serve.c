@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
-#include "model/duration.h"
+#include "lang/duration.h"
 #include "server/founding.h"
 #include "server/server.h"
 #include "sys/daemon.h"

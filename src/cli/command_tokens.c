@@ -5,7 +5,7 @@
 #include "cli/output.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "model/duration.h"
+#include "lang/duration.h"
 
 /* --- create ---------------------------------------------------------------------------------- */
 

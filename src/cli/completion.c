@@ -65,7 +65,7 @@ static void put_kinds(Buf *out)
 
 static void put_settings(Buf *out)
 {
-    const KindField *fields = kind_find(STR("Config"))->spec;
+    const RecordField *fields = kind_find(STR("Config"))->spec;
     for (size_t i = 0; fields[i].name != NULL; i++) {
         buf_put_format(out, "%s%s=", i == 0 ? "" : " ", fields[i].name);
     }

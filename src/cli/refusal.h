@@ -2,9 +2,9 @@
  * something about: one table from the codes of the API to those of `eden explain`. Pure. */
 #pragma once
 
-#include "api/kind_field.h"
 #include "base/error.h"
 #include "base/problems.h"
+#include "lang/record.h"
 #include "lang/value.h"
 
 typedef struct RefusalRow {

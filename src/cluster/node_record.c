@@ -1,16 +1,7 @@
 #include "cluster/node_record.h"
 
-#include <stdio.h>
-
-#include "base/json_text.h"
 #include "base/utf8.h"
-#include "pki/json_fields.h"
-
-enum {
-    RECORD_VALUES = 4 * (LABELS_MAX + ANNOTATIONS_MAX)
-};
-
-#define NODE_FORMAT "eden.node/1"
+#include "lang/record.h"
 
 /* --- Labels ---------------------------------------------------------------------------------- */
 
@@ -78,43 +69,71 @@ static bool check_annotations(Value annotations, Error *err)
 
 /* --- Nodes ----------------------------------------------------------------------------------- */
 
-static void put_text(Buf *out, const char *name, const char *text)
+static bool check_serial(Str serial, Error *err)
 {
-    buf_put_format(out, ",\"%s\":", name);
-    json_text_put(out, str_from_c(text));
-}
-
-static void put_number(Buf *out, const char *name, int64_t number)
-{
-    buf_put_format(out, ",\"%s\":%lld", name, (long long)number);
-}
-
-static void put_pin(Buf *out, const Pin *pin)
-{
-    char text[PIN_TEXT + 1];
-    pin_text(pin, text);
-    put_text(out, "key", text);
-}
-
-static void put_texts(Buf *out, const char *name, Value texts)
-{
-    const Map *map = texts.kind == VALUE_MAP ? texts.map : NULL;
-    buf_put_format(out, ",\"%s\":{", name);
-    for (uint32_t i = 0; map != NULL && i < map->len; i++) {
-        buf_put_c(out, i > 0 ? "," : "");
-        json_text_put(out, value_str(map->entries[i].key));
-        buf_put_char(out, ':');
-        json_text_put(out, value_str(map->entries[i].value));
+    for (size_t i = 0; i < serial.len; i++) {
+        if (ascii_hex_value(serial.data[i]) < 0) {
+            return error_set(err, ERROR_INVALID, "must be hexadecimal digits");
+        }
     }
-    buf_put_char(out, '}');
+    return true;
 }
+
+static bool check_token(Str id, Error *err)
+{
+    return id.len == 0 || token_id_check(id) ||
+           error_set(err, ERROR_INVALID, "must be the ID of a token");
+}
+
+static bool check_node(const void *record, Error *err)
+{
+    const NodeRecord *node = record;
+    return check_labels(node->labels, err) && check_annotations(node->annotations, err);
+}
+
+static const RecordField node_fields[] = {
+    { "name", RECORD_TEXT, RECORD_CHARS_AT(NodeRecord, name), .is_required = true,
+      .check_text = node_name_check, .help = "name of the node" },
+    { "key", RECORD_TEXT, RECORD_CODED_AT(NodeRecord, key, Pin, pin_codec), .is_required = true,
+      .help = "pin of its public key" },
+    { "enrolment", RECORD_TEXT, RECORD_CHARS_AT(NodeRecord, enrolment), .is_required = true,
+      .help = "which of the nodes that had this name it is" },
+    { "token", RECORD_TEXT, RECORD_CHARS_AT(NodeRecord, token), .is_required = true,
+      .check_text = check_token, .help = "ID of the token that it joined with; empty: approved" },
+    { "server", RECORD_BOOL, RECORD_BOOL_AT(NodeRecord, is_server), .is_required = true,
+      .help = "whether it is a server" },
+    { "address", RECORD_TEXT, RECORD_CHARS_AT(NodeRecord, address), .is_required = true,
+      .help = "address that the join request came from" },
+    { "joined_ms", RECORD_INT, RECORD_INT_AT(NodeRecord, joined_ms), .is_required = true,
+      .help = "when it joined" },
+    { "serial", RECORD_TEXT, RECORD_CHARS_AT(NodeRecord, serial), .is_required = true,
+      .check_text = check_serial, .help = "serial number of its certificate" },
+    { "not_after_ms", RECORD_INT, RECORD_INT_AT(NodeRecord, not_after_ms), .is_required = true,
+      .help = "when that certificate expires" },
+    { "labels", RECORD_TEXT, RECORD_VALUE_AT(NodeRecord, labels), .shape = RECORD_MAP,
+      .is_required = true, .help = "labels" },
+    { "annotations", RECORD_TEXT, RECORD_VALUE_AT(NodeRecord, annotations), .shape = RECORD_MAP,
+      .help = "annotations" },
+    { RECORD_UNKNOWN_AT(NodeRecord, unknown) },
+    { 0 },
+};
+
+static const RecordFormat node_format = {
+    .format = "eden.node/1",
+    .what = "the record of a node",
+    .fields = node_fields,
+    .size = sizeof(NodeRecord),
+    .text_max = NODE_RECORD_MAX,
+    .check = check_node,
+};
 
 bool node_texts_check(Value labels, Value annotations, Error *err)
 {
-    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    put_texts(&text, "labels", labels);
-    put_texts(&text, "annotations", annotations);
-    return text.len <= NODE_TEXTS_MAX ||
+    NodeRecord texts = { .labels = labels, .annotations = annotations };
+    AUTO_CLEAR(Buf) with = buf_make(BUF_UNLIMITED), without = buf_make(BUF_UNLIMITED);
+    node_record_print(&texts, &with);
+    node_record_print(&(NodeRecord){ .labels = value_missing() }, &without);
+    return with.len - without.len <= NODE_TEXTS_MAX ||
            error_set(err, ERROR_LIMIT,
                      "the labels and annotations of a node have at most %d bytes together",
                      NODE_TEXTS_MAX);
@@ -122,80 +141,10 @@ bool node_texts_check(Value labels, Value annotations, Error *err)
 
 void node_record_print(const NodeRecord *record, Buf *out)
 {
-    buf_put_c(out, "{\"format\":\"" NODE_FORMAT "\"");
-    put_text(out, "name", record->name);
-    put_pin(out, &record->key);
-    put_text(out, "enrolment", record->enrolment);
-    put_text(out, "token", record->token);
-    buf_put_format(out, ",\"server\":%s", record->is_server ? "true" : "false");
-    put_text(out, "address", record->address);
-    put_number(out, "joined_ms", record->joined_ms);
-    put_text(out, "serial", record->serial);
-    put_number(out, "not_after_ms", record->not_after_ms);
-    put_texts(out, "labels", record->labels);
-    /* Agents of before know no such field, and it is mostly empty. */
-    if (record->annotations.kind == VALUE_MAP && record->annotations.map->len > 0) {
-        put_texts(out, "annotations", record->annotations);
-    }
-    buf_put_char(out, '}');
-}
-
-static bool read_name(Value field, char out[NODE_NAME_MAX + 1], Error *err)
-{
-    return node_name_check(value_str(field), err) && json_copy(field, out, NODE_NAME_MAX + 1);
-}
-
-static bool read_serial(Value field, char out[SERIAL_TEXT + 1])
-{
-    Str text = value_str(field);
-    for (size_t i = 0; i < text.len; i++) {
-        if (ascii_hex_value(text.data[i]) < 0) {
-            return false;
-        }
-    }
-    return json_copy(field, out, SERIAL_TEXT + 1);
-}
-
-static bool read_token(Value field, char out[TOKEN_ID_TEXT + 1])
-{
-    return (value_str(field).len == 0 || token_id_check(value_str(field))) &&
-           json_copy(field, out, TOKEN_ID_TEXT + 1);
+    record_print(&node_format, record, out);
 }
 
 bool node_record_read(Arena *arena, Str text, NodeRecord *out, Error *err)
 {
-    Value object, said, name, key, enrolment, token, server, address, joined, serial, not_after;
-    NodeRecord record = { .annotations = value_map(map_new(arena, 0)) };
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },
-        { "name", VALUE_STRING, false, &name },
-        { "key", VALUE_STRING, false, &key },
-        { "enrolment", VALUE_STRING, false, &enrolment },
-        { "token", VALUE_STRING, false, &token },
-        { "server", VALUE_BOOL, false, &server },
-        { "address", VALUE_STRING, false, &address },
-        { "joined_ms", VALUE_INT, false, &joined },
-        { "serial", VALUE_STRING, false, &serial },
-        { "not_after_ms", VALUE_INT, false, &not_after },
-        { "labels", VALUE_MAP, false, &record.labels },
-        { "annotations", VALUE_MAP, true, &record.annotations },
-    };
-    if (!json_object_read(arena, text, NODE_RECORD_MAX, RECORD_VALUES, &object, err) ||
-        !json_format_check(object, NODE_FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !read_name(name, record.name, err) || !pin_parse(value_str(key), &record.key, err) ||
-        !check_labels(record.labels, err) || !check_annotations(record.annotations, err)) {
-        return error_wrap(err, "the record of a node");
-    }
-    if (!json_copy(enrolment, record.enrolment, sizeof record.enrolment) ||
-        !read_token(token, record.token) ||
-        !json_copy(address, record.address, sizeof record.address) ||
-        !read_serial(serial, record.serial)) {
-        return error_set(err, ERROR_INVALID, "the record of a node: a field is out of its range");
-    }
-    record.is_server = server.boolean;
-    record.joined_ms = joined.integer;
-    record.not_after_ms = not_after.integer;
-    *out = record;
-    return true;
+    return record_read(&node_format, arena, text, RECORD_STORED, out, err);
 }

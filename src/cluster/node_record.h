@@ -28,7 +28,8 @@ typedef struct NodeRecord {
     char serial[SERIAL_TEXT + 1]; /* of the certificate that it got last */
     int64_t not_after_ms;         /* and when that expires */
     Value labels;                 /* a map of texts */
-    Value annotations;            /* the same; records of old have none */
+    Value annotations;            /* the same */
+    Value unknown;                /* what a newer server wrote */
 } NodeRecord;
 
 void node_record_print(const NodeRecord *record, Buf *out);

@@ -1,8 +1,8 @@
 #include "model/fields.h"
 
+#include "lang/duration.h"
 #include "lang/number.h"
 #include "model/document_place.h"
-#include "model/duration.h"
 #include "model/foreign.h"
 
 Problem *site_problem(const SiteLoad *load, const char *code, Value place, const char *format, ...)

@@ -1,7 +1,7 @@
 /* What a site wrote, in the form that a parameter's kind promises. */
 #include "base/suggest.h"
+#include "lang/duration.h"
 #include "lang/number.h"
-#include "model/duration.h"
 #include "model/module.h"
 
 enum {

@@ -66,6 +66,20 @@ bool pin_parse(Str text, Pin *out, Error *err)
     return true;
 }
 
+static bool pin_decode(Str text, void *member, Error *err)
+{
+    return pin_parse(text, member, err);
+}
+
+static void pin_encode(const void *member, Buf *out)
+{
+    char text[PIN_TEXT + 1];
+    pin_text(member, text);
+    buf_put_c(out, text);
+}
+
+const RecordCodec pin_codec = { pin_decode, pin_encode };
+
 bool pin_equal(const Pin *a, const Pin *b)
 {
     return CRYPTO_memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;

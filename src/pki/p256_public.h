@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "lang/record.h"
 
 struct X509_pubkey_st;
 struct evp_pkey_st;
@@ -44,6 +45,7 @@ void pin_text(const Pin *pin, char out[PIN_TEXT + 1]);
 /* Takes exactly that form. Fails with ERROR_INVALID. */
 MUST_CHECK bool pin_parse(Str text, Pin *out, Error *err);
 bool pin_equal(const Pin *a, const Pin *b);
+extern const RecordCodec pin_codec; /* pins in that form */
 
 /* --- Between files of this folder ---------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * as a number of milliseconds. What is read prints as a text that reads back the same. */
 #include "base/bug.h"
 #include "base/utc.h"
-#include "model/duration.h"
+#include "lang/duration.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

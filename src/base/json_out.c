@@ -1,4 +1,4 @@
-#include "api/json_out.h"
+#include "base/json_out.h"
 
 #include "base/base64.h"
 #include "base/json_text.h"

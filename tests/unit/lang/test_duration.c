@@ -1,4 +1,4 @@
-#include "model/duration.h"
+#include "lang/duration.h"
 
 #include "unit.h"
 

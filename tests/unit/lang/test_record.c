@@ -1,0 +1,274 @@
+#include "lang/record.h"
+
+#include "base/hex.h"
+#include "lang/json.h"
+#include "unit.h"
+
+static Arena arena;
+
+static int set_up(void **state)
+{
+    arena_init(&arena, ARENA_UNLIMITED);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    arena_clear(&arena);
+    return 0;
+}
+
+typedef struct Spoke {
+    int64_t length;
+    char metal[8];
+    Value unknown;
+} Spoke;
+
+typedef struct Color {
+    uint8_t red, green, blue;
+} Color;
+
+typedef struct Wheel {
+    char name[9];
+    Str note;
+    int64_t made_ms;
+    bool is_spare;
+    Color color;
+    Value labels;
+    Spoke spokes[3];
+    uint32_t spoke_count;
+    Spoke best;
+    Value unknown;
+} Wheel;
+
+static bool color_read(Str text, void *member, Error *err)
+{
+    unsigned char bytes[3];
+    Color *color = member;
+    if (text.len != 6 || !hex_is(text)) {
+        return error_set(err, ERROR_INVALID, "must be six hexadecimal digits");
+    }
+    hex_get(text.data, sizeof bytes, bytes);
+    *color = (Color){ bytes[0], bytes[1], bytes[2] };
+    return true;
+}
+
+static void color_print(const void *member, Buf *out)
+{
+    const Color *color = member;
+    buf_put_format(out, "%02x%02x%02x", color->red, color->green, color->blue);
+}
+
+static const RecordCodec color_codec = { color_read, color_print };
+
+static bool name_check(Str name, Error *err)
+{
+    return !str_starts(name, STR("-")) ||
+           error_set(err, ERROR_INVALID, "must not start with a hyphen");
+}
+
+static bool wheel_check(const void *record, Error *err)
+{
+    const Wheel *wheel = record;
+    return !wheel->is_spare || wheel->spoke_count > 0 ||
+           error_set(err, ERROR_INVALID, "a spare wheel has spokes");
+}
+
+static const RecordField spoke_fields[] = {
+    { "length", RECORD_INT, RECORD_INT_AT(Spoke, length), .is_required = true, .max = 100 },
+    { "metal", RECORD_CHOICE, RECORD_CHARS_AT(Spoke, metal), .choices = "steel|brass" },
+    { RECORD_UNKNOWN_AT(Spoke, unknown) },
+    { 0 },
+};
+
+static const RecordField wheel_fields[] = {
+    { "name", RECORD_TEXT, RECORD_CHARS_AT(Wheel, name), .is_required = true,
+      .check_text = name_check, .help = "name of the wheel" },
+    { "note", RECORD_TEXT, RECORD_STR_AT(Wheel, note), .is_plain = true, .help = "any text" },
+    { "made_ms", RECORD_INT, RECORD_INT_AT(Wheel, made_ms), .help = "when it was made" },
+    { "spare", RECORD_BOOL, RECORD_BOOL_AT(Wheel, is_spare), .is_required = true, .help = "x" },
+    { "color", RECORD_TEXT, RECORD_CODED_AT(Wheel, color, Color, color_codec), .help = "x" },
+    { "labels", RECORD_TEXT, RECORD_VALUE_AT(Wheel, labels), .shape = RECORD_MAP, .help = "x" },
+    { "spokes", RECORD_OBJECT, RECORD_STRUCTS_AT(Wheel, spokes, spoke_count, Spoke, spoke_fields),
+      .help = "x" },
+    { "best", RECORD_OBJECT, RECORD_STRUCT_AT(Wheel, best, Spoke, spoke_fields), .help = "x" },
+    { RECORD_UNKNOWN_AT(Wheel, unknown) },
+    { 0 },
+};
+
+static const RecordFormat wheel_format = {
+    .format = "test.wheel/1",
+    .what = "the record of a wheel",
+    .fields = wheel_fields,
+    .size = sizeof(Wheel),
+    .text_max = 1000,
+    .check = wheel_check,
+};
+
+#define START "{\"format\":\"test.wheel/1\",\"name\":\"front\""
+#define COLOR ",\"color\":\"0a0b0c\""
+#define BEST  ",\"best\":{\"length\":3}"
+
+static Str printed(const Wheel *wheel)
+{
+    Buf out = buf_make_in(&arena, BUF_UNLIMITED);
+    record_print(&wheel_format, wheel, &out);
+    return buf_str(&out);
+}
+
+static Wheel wheel_read(const char *text)
+{
+    Wheel wheel;
+    Error err;
+    if (!record_read(&wheel_format, &arena, str_from_c(text), RECORD_STORED, &wheel, &err)) {
+        fail_msg("%s", err.text);
+    }
+    return wheel;
+}
+
+static void what_was_printed_is_read(void **state)
+{
+    const char *text = START ",\"note\":\"a \\\"b\\\"\",\"made_ms\":7,\"spare\":true" COLOR
+                             ",\"labels\":{\"a\":\"b\"},\"spokes\":[{\"length\":1,\"metal\":"
+                             "\"steel\"},{\"length\":2}]" BEST "}";
+    Wheel wheel = wheel_read(text);
+    assert_string_equal(wheel.name, "front");
+    assert_str(wheel.note, "a \"b\"");
+    assert_int_equal(wheel.made_ms, 7);
+    assert_true(wheel.is_spare);
+    assert_int_equal(wheel.color.blue, 12);
+    assert_str(value_str(*value_get(wheel.labels, STR("a"))), "b");
+    assert_int_equal(wheel.spoke_count, 2);
+    assert_string_equal(wheel.spokes[0].metal, "steel");
+    assert_int_equal(wheel.spokes[1].length, 2);
+    assert_int_equal(wheel.best.length, 3);
+    assert_str(printed(&wheel), text);
+}
+
+static void what_is_not_there_is_empty_and_not_printed(void **state)
+{
+    const char *text = START ",\"spare\":false,\"color\":\"000000\"" BEST "}";
+    Wheel wheel = wheel_read(text);
+    assert_int_equal(wheel.note.len, 0);
+    assert_int_equal(wheel.labels.kind, VALUE_MAP);
+    assert_int_equal(wheel.labels.map->len, 0);
+    assert_int_equal(wheel.spoke_count, 0);
+    assert_str(printed(&wheel), text);
+    wheel = wheel_read(START ",\"spare\":false,\"note\":null" COLOR BEST "}");
+    assert_int_equal(wheel.note.len, 0);
+}
+
+static void unknown_fields_of_stored_records_are_kept_at_every_level(void **state)
+{
+    const char *text =
+        START ",\"spare\":false" COLOR ",\"spokes\":[{\"length\":1,\"new\":[1,{\"x\":null}]}]" BEST
+              ",\"later\":{\"deep\":[true]},\"\":1.5}";
+    Wheel wheel = wheel_read(text);
+    assert_str(printed(&wheel), text);
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+    static const struct {
+        const char *text;
+        RecordOrigin origin;
+        const char *error;
+    } rows[] = {
+        { "[", RECORD_STORED, "the record of a wheel: line 1, column 1: " },
+        { "[]", RECORD_STORED, "the record of a wheel: must be an object" },
+        { "{}", RECORD_STORED, "'format' is missing; expected 'test.wheel/1'" },
+        { "{\"format\":\"test.wheel/2\"}", RECORD_STORED,
+          "format 'test.wheel/2' is not supported; expected 'test.wheel/1'" },
+        { "{\"format\":\"\\u001b[1m\"}", RECORD_STORED, "format '?' is not supported" },
+        { START "}", RECORD_STORED, "'spare': is missing" },
+        { START ",\"spare\":null}", RECORD_STORED, "'spare': is missing" },
+        { START ",\"spare\":1}", RECORD_STORED, "'spare': must be true or false" },
+        { "{\"format\":\"test.wheel/1\",\"name\":\"-x\",\"spare\":false}", RECORD_STORED,
+          "'name': must not start with a hyphen" },
+        { "{\"format\":\"test.wheel/1\",\"name\":\"far too long\",\"spare\":false}", RECORD_STORED,
+          "'name': longer than the 8 bytes that it may have" },
+        { "{\"format\":\"test.wheel/1\",\"name\":\"a\\u0000b\",\"spare\":false}", RECORD_STORED,
+          "'name': must have no control characters" },
+        { START ",\"spare\":false,\"note\":\"\\n\"}", RECORD_STORED,
+          "'note': must have no control characters" },
+        { START ",\"spare\":false,\"color\":\"red\"}", RECORD_STORED,
+          "'color': must be six hexadecimal digits" },
+        { START ",\"spare\":false,\"labels\":{\"a\":1}}", RECORD_STORED,
+          "'labels/a': must be a text" },
+        { START ",\"spare\":false,\"spokes\":[{\"length\":1},{\"length\":101}]}", RECORD_STORED,
+          "'spokes/1/length': must be from 0 to 100" },
+        { START ",\"spare\":false,\"spokes\":[{\"length\":1,\"metal\":\"stel\"}]}", RECORD_STORED,
+          "'spokes/0/metal': must be one of steel|brass; did you mean 'steel'?" },
+        { START ",\"spare\":false,\"spokes\":[{\"length\":1},{\"length\":1},{\"length\":1},"
+                "{\"length\":1}]}",
+          RECORD_STORED, "'spokes': has 4 items; at most 3 are allowed" },
+        { START ",\"spare\":false,\"spokes\":{}}", RECORD_STORED, "'spokes': must be a list" },
+        { START ",\"spare\":true}", RECORD_STORED, "a spare wheel has spokes" },
+        { START ",\"spare\":false,\"colour\":\"red\"}", RECORD_OUTSIDE,
+          "'colour': there is no such field; did you mean 'color'?" },
+        { START ",\"spare\":false,\"best\":{\"length\":1,\"format\":\"x\"}}", RECORD_OUTSIDE,
+          "'best/format': there is no such field" },
+        { START ",\"spare\":false,\"\\u001b[1m\":1}", RECORD_OUTSIDE, "'?': there is no such" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Wheel wheel = { .made_ms = 99 };
+        Error err;
+        assert_false(record_read(&wheel_format, &arena, str_from_c(rows[i].text), rows[i].origin,
+                                 &wheel, &err));
+        if (strstr(err.text, rows[i].error) == NULL) {
+            fail_msg("'%s' is not in '%s'", rows[i].error, err.text);
+        }
+        assert_true(str_starts(str_from_c(err.text), STR("the record of a wheel: ")));
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_int_equal(wheel.made_ms, 99);
+    }
+}
+
+static void what_comes_from_outside_may_say_its_format(void **state)
+{
+    Wheel wheel;
+    Error err;
+    assert_true(record_read(&wheel_format, &arena, STR(START ",\"spare\":false}"), RECORD_OUTSIDE,
+                            &wheel, &err));
+}
+
+static void a_text_beyond_the_limit_is_refused(void **state)
+{
+    Wheel wheel;
+    Error err;
+    char *text = arena_alloc(&arena, 1001);
+    memset(text, ' ', 1001);
+    assert_false(
+        record_read(&wheel_format, &arena, str_from(text, 1001), RECORD_STORED, &wheel, &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+}
+
+static void a_schema_describes_the_fields(void **state)
+{
+    Buf out = buf_make_in(&arena, BUF_UNLIMITED);
+    buf_put_char(&out, '{');
+    fields_schema(&out, wheel_fields);
+    buf_put_char(&out, '}');
+    Value schema;
+    Error err;
+    assert_true(json_parse_text(&arena, buf_str(&out), NULL, &schema, &err));
+    const Value *properties = value_get(schema, STR("properties"));
+    assert_non_null(properties);
+    assert_int_equal(properties->map->len, COUNT_OF(wheel_fields) - 2);
+    assert_non_null(value_get(*properties, STR("spokes")));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(what_was_printed_is_read),
+        TEST(what_is_not_there_is_empty_and_not_printed),
+        TEST(unknown_fields_of_stored_records_are_kept_at_every_level),
+        TEST(what_is_wrong_is_named),
+        TEST(what_comes_from_outside_may_say_its_format),
+        TEST(a_text_beyond_the_limit_is_refused),
+        TEST(a_schema_describes_the_fields),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
