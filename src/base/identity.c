@@ -2,6 +2,12 @@
 
 #include <stdio.h>
 
+#include "base/utf8.h"
+
+enum {
+    CHARACTER_SHOWN = 16 /* bytes of one character in a message */
+};
+
 static const char scheme[] = "eden://";
 static const char node_middle[] = "/node/";
 static const char user_middle[] = "/user/";
@@ -17,34 +23,52 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || ascii_is_digit(c);
 }
 
-/* `what` is "node", "cluster" or "user". The texts quote nothing of the name: it is somebody's bytes. */
+/* The character at `at`. Of somebody's bytes no more is quoted than one that can be printed. */
+static void show_character(Str name, size_t at, char out[CHARACTER_SHOWN])
+{
+    uint32_t code = 0;
+    char c = name.data[at];
+    if (c > ' ' && c < 0x7f) {
+        snprintf(out, CHARACTER_SHOWN, "'%c'", c);
+    } else if (c == ' ') {
+        snprintf(out, CHARACTER_SHOWN, "a space");
+    } else if (utf8_decode(name.data + at, name.len - at, &code) > 0) {
+        snprintf(out, CHARACTER_SHOWN, "U+%04X", (unsigned)code);
+    } else {
+        snprintf(out, CHARACTER_SHOWN, "byte 0x%02X", (unsigned char)c);
+    }
+}
+
+/* `what` is "node", "cluster" or "user". */
 static bool check_name(Str name, size_t max, bool dots, const char *what, Error *err)
 {
     if (name.len == 0) {
-        return error_set(err, ERROR_INVALID, "the name of a %s is empty", what);
+        return error_set(err, ERROR_INVALID, "invalid %s name: it is empty", what);
     }
     if (name.len > max) {
         return error_set(err, ERROR_INVALID,
-                         "the name of a %s has %zu bytes; at most %zu are allowed", what, name.len,
-                         max);
+                         "invalid %s name: it has %zu bytes, at most %zu are allowed", what,
+                         name.len, max);
     }
     for (size_t i = 0; i < name.len; i++) {
-        char c = name.data[i];
+        char c = name.data[i], shown[CHARACTER_SHOWN];
         bool first = i == 0 || name.data[i - 1] == '.';
         bool last = i + 1 == name.len || name.data[i + 1] == '.';
         if (is_word(c)) {
             continue;
         }
         if (c != '-' && !(c == '.' && dots)) {
+            show_character(name, i, shown);
             return error_set(err, ERROR_INVALID,
-                             "byte %zu of the name of a %s is not allowed; there may be a-z, 0-9%s",
-                             i + 1, what, dots ? ", '-' and '.'" : " and '-'");
+                             "invalid %s name: character %zu is %s; use a-z, 0-9%s", what, i + 1,
+                             shown, dots ? ", '-' and '.'" : " and '-'");
         }
         if (first || last) {
             return error_set(
                 err, ERROR_INVALID,
-                "byte %zu of the name of a %s is '%c', where a letter or digit must be", i + 1,
-                what, c);
+                "invalid %s name: character %zu is '%c', which must be between letters "
+                "or digits",
+                what, i + 1, c);
         }
     }
     return true;

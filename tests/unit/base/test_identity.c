@@ -23,36 +23,40 @@ static void names_that_play_tricks_are_refused(void **state)
         Str name;
         const char *why;
     } bad[] = {
-        { { "", 0 }, "the name of a node is empty" },
-        { { LONGEST "4", 64 }, "64 bytes; at most 63" },
-        { { "web1\0", 5 }, "byte 5 of the name of a node is not allowed" },
-        { { "web1\0.evil", 10 }, "byte 5 of the name of a node is not allowed" },
-        { { "Web1", 4 }, "byte 1 of the name of a node is not allowed" },
-        { { "web1.", 5 }, "byte 5 of the name of a node is '.'" },
-        { { ".web1", 5 }, "byte 1 of the name of a node is '.'" },
-        { { "..", 2 }, "byte 1 of the name of a node is '.'" },
-        { { ".", 1 }, "byte 1 of the name of a node is '.'" },
-        { { "a..b", 4 }, "byte 2 of the name of a node is '.'" },
-        { { "../../etc/shadow", 16 }, "byte 1 of the name of a node is '.'" },
-        { { "a/b", 3 }, "byte 2 of the name of a node is not allowed" },
-        { { "/etc", 4 }, "byte 1 of the name of a node is not allowed" },
-        { { "a%2fb", 5 }, "byte 2 of the name of a node is not allowed" },
-        { { "-oProxyCommand=x", 16 }, "byte 1 of the name of a node is '-'" },
-        { { "web-", 4 }, "byte 4 of the name of a node is '-'" },
-        { { "a.-b", 4 }, "byte 3 of the name of a node is '-'" },
-        { { "a-.b", 4 }, "byte 2 of the name of a node is '-'" },
-        { { "a_b", 3 }, "byte 2 of the name of a node is not allowed" },
-        { { "a b", 3 }, "byte 2 of the name of a node is not allowed" },
-        { { "a\nb", 3 }, "byte 2 of the name of a node is not allowed" },
-        { { "*", 1 }, "byte 1 of the name of a node is not allowed" },
+        { { "", 0 }, "invalid node name: it is empty" },
+        { { LONGEST "4", 64 }, "64 bytes, at most 63" },
+        { { "web1\0", 5 }, "invalid node name: character 5 is U+0000; use a-z, 0-9, '-' and '.'" },
+        { { "web1\0.evil", 10 },
+          "invalid node name: character 5 is U+0000; use a-z, 0-9, '-' and '.'" },
+        { { "Web1", 4 }, "invalid node name: character 1 is 'W'; use a-z, 0-9, '-' and '.'" },
+        { { "web1.", 5 }, "invalid node name: character 5 is '.', which must be between" },
+        { { ".web1", 5 }, "invalid node name: character 1 is '.', which must be between" },
+        { { "..", 2 }, "invalid node name: character 1 is '.', which must be between" },
+        { { ".", 1 }, "invalid node name: character 1 is '.', which must be between" },
+        { { "a..b", 4 }, "invalid node name: character 2 is '.', which must be between" },
+        { { "../../etc/shadow", 16 },
+          "invalid node name: character 1 is '.', which must be between" },
+        { { "a/b", 3 }, "invalid node name: character 2 is '/'; use a-z, 0-9, '-' and '.'" },
+        { { "/etc", 4 }, "invalid node name: character 1 is '/'; use a-z, 0-9, '-' and '.'" },
+        { { "a%2fb", 5 }, "invalid node name: character 2 is '%'; use a-z, 0-9, '-' and '.'" },
+        { { "-oProxyCommand=x", 16 },
+          "invalid node name: character 1 is '-', which must be between" },
+        { { "web-", 4 }, "invalid node name: character 4 is '-', which must be between" },
+        { { "a.-b", 4 }, "invalid node name: character 3 is '-', which must be between" },
+        { { "a-.b", 4 }, "invalid node name: character 2 is '-', which must be between" },
+        { { "a_b", 3 }, "invalid node name: character 2 is '_'; use a-z, 0-9, '-' and '.'" },
+        { { "a b", 3 }, "invalid node name: character 2 is a space; use a-z, 0-9, '-' and '.'" },
+        { { "a\nb", 3 }, "invalid node name: character 2 is U+000A; use a-z, 0-9, '-' and '.'" },
+        { { "*", 1 }, "invalid node name: character 1 is '*'; use a-z, 0-9, '-' and '.'" },
         { { "w\xc4\x99"
             "b",
             4 },
-          "byte 2 of the name of a node is not allowed" },
+          "invalid node name: character 2 is U+0119" },
         { { "\xd0\xb0"
             "b",
             3 },
-          "byte 1 of the name of a node is not allowed" }, /* Cyrillic a */
+          "invalid node name: character 1 is U+0430" }, /* Cyrillic a */
+        { { "w\xff", 2 }, "invalid node name: character 2 is byte 0xFF" },
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         Error err = { 0 };
@@ -166,7 +170,7 @@ static void users_have_identities_of_their_own(void **state)
     assert_int_equal(strlen(uri), IDENTITY_URI_MAX);
     assert_true(user_identity_parse(str_from_c(uri), &user, &err));
     assert_false(user_name_check(STR("ann lee"), &err));
-    assert_non_null(strstr(err.text, "name of a user"));
+    assert_non_null(strstr(err.text, "invalid user name"));
 }
 
 int main(void)

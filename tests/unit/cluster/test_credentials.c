@@ -79,7 +79,7 @@ static void wishes_that_make_no_sense_are_refused(void **state)
     ask_token(f, "not a role", HOUR_MS);
     world_expect(&f->world, ERROR_INVALID, "a role is called");
     ask_certificate(f, "Ann", 0);
-    world_expect(&f->world, ERROR_INVALID, "name of a user");
+    world_expect(&f->world, ERROR_INVALID, "invalid user name");
     ask_certificate(f, "ann", 400 * PKI_DAY_MS);
     world_expect(&f->world, ERROR_INVALID, "a year at most");
     f->csr = STR("nonsense");

@@ -67,7 +67,7 @@ static void certificate_of_a_user_is_for_clients_and_no_nodes(void **state)
     grant = user_grant(authority, "ann");
     snprintf(grant.identity.user, sizeof grant.identity.user, "../x");
     assert_fails(ca_issue_user(&authority->arena, &authority->ca, &grant, &made, &err),
-                 ERROR_INVALID, "byte 1");
+                 ERROR_INVALID, "character 1 is '.'");
 }
 
 static void ids_are_drawn(void **state)
@@ -91,7 +91,7 @@ static void grants_that_make_no_sense_are_refused(void **state)
     NodeGrant good = node_grant(authority, "web1"), grant = good;
     snprintf(grant.identity.node, sizeof grant.identity.node, "../x");
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
-                 ERROR_INVALID, "byte 1");
+                 ERROR_INVALID, "character 1 is '.'");
     grant = good;
     snprintf(grant.identity.cluster, sizeof grant.identity.cluster, "away");
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
@@ -125,7 +125,7 @@ static void grants_that_make_no_sense_are_refused(void **state)
                  "cannot make a certificate");
     AUTO_CLEAR(Credential) ca = { 0 };
     assert_fails(ca_make(&authority->arena, STR("Home"), NOW_MS, &ca, &err), ERROR_INVALID,
-                 "byte 1");
+                 "character 1 is 'H'");
 }
 
 /* CLUSTER H 13: an expired CA gives nothing, and nothing outlives it. */

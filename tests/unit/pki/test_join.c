@@ -343,8 +343,8 @@ static void what_is_no_request_is_refused(void **state)
         Value to;
         const char *why;
     } rows[] = {
-        { "name", NULL, text_value("../x"), "byte 1 of the name of a node" },
-        { "name", NULL, text_value("-oProxyCommand=x"), "byte 1 of the name of a node" },
+        { "name", NULL, text_value("../x"), "invalid node name: character 1 is" },
+        { "name", NULL, text_value("-oProxyCommand=x"), "invalid node name: character 1 is" },
         { "name", NULL, value_int(1), "'name' is no string" },
         { "name", NULL, value_missing(), "'name' is missing" },
         { "ca", NULL, text_value("sha256:00"), "a pin is written" },
@@ -379,7 +379,7 @@ static void what_is_no_request_is_refused(void **state)
                  ERROR_LIMIT, "");
     joiner.wish.name = STR("Web1");
     assert_fails(join_request_make(arena, &joiner.wish, &joiner.message, joiner.nonce, &err),
-                 ERROR_INVALID, "byte 1");
+                 ERROR_INVALID, "character 1 is 'W'");
 }
 
 /* CLUSTER H 15: neither the message nor the answer holds what a token is made of. */

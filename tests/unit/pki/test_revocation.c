@@ -119,7 +119,8 @@ static void damaged_lists_are_refused(void **state)
         { LIST("", "{\"node\":\"b\",\"enrolment\":\"\",\"until_ms\":1},"
                    "{\"node\":\"a\",\"enrolment\":\"\",\"until_ms\":1}"),
           "name 2 is out of order" },
-        { LIST("", "{\"node\":\"../b\",\"enrolment\":\"\",\"until_ms\":1}"), "name 1: byte 1" },
+        { LIST("", "{\"node\":\"../b\",\"enrolment\":\"\",\"until_ms\":1}"),
+          "name 1: invalid node name: character 1" },
         { LIST("", "{\"node\":\"b\",\"enrolment\":\"1\",\"until_ms\":1}"), "name 1: an enrolment" },
         { "{\"format\":\"eden.revocations/1\",\"serials\":[]}", "'names' is missing" },
         { "{\"format\":\"eden.revocations/9\",\"serials\":[],\"names\":[]}", "only" },
@@ -135,7 +136,7 @@ static void damaged_lists_are_refused(void **state)
     assert_fails(revocation_add_serial(&authority->arena, &list, STR("xyz0"), 1, &err),
                  ERROR_INVALID, "no serial number");
     assert_fails(revocation_set_name(&authority->arena, &list, STR("-x"), STR_EMPTY, 1, &err),
-                 ERROR_INVALID, "byte 1");
+                 ERROR_INVALID, "character 1 is '-'");
     assert_fails(revocation_set_name(&authority->arena, &list, STR("x"), STR("1"), 1, &err),
                  ERROR_INVALID, "enrolment");
 }
