@@ -14,27 +14,26 @@
         .help = "where the daemons listen"                                                     \
     }
 #define STATE_DIR_DEFAULT "/var/lib/eden" /* as its unit has it */
-#define STATE_DIR_OPTION                                                                  \
-    {                                                                                     \
-        .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY,                   \
-        .fallback = STATE_DIR_DEFAULT, .help = "where this machine keeps what is its own" \
+#define STATE_DIR_OPTION                                                         \
+    {                                                                            \
+        .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY,          \
+        .fallback = STATE_DIR_DEFAULT, .help = "state directory of this machine" \
     }
-#define CONTEXT_OPTION                                                                          \
-    {                                                                                           \
-        .name = "context", .argument = "NAME", .word = WORD_CONTEXT,                            \
-        .help =                                                                                 \
-            "the cluster to ask, of 'eden context list'; 'local' is the server on this machine" \
+#define CONTEXT_OPTION                                                                           \
+    {                                                                                            \
+        .name = "context", .argument = "NAME", .word = WORD_CONTEXT,                             \
+        .help = "use this cluster of 'eden context list'; 'local' is the server on this machine" \
     }
 /* Of every command that calls the server. */
-#define CLUSTER_OPTIONS                                                                      \
-    RUN_DIR_OPTION, STATE_DIR_OPTION,                                                        \
-        { .name = "timeout",                                                                 \
-          .argument = "TIME",                                                                \
-          .fallback = "30s",                                                                 \
-          .help = "how long to wait for an answer" },                                        \
-        CONTEXT_OPTION,                                                                      \
-    {                                                                                        \
-        .name = "reason", .argument = "TEXT", .help = "why it is changed, for the audit log" \
+#define CLUSTER_OPTIONS                                                                          \
+    RUN_DIR_OPTION, STATE_DIR_OPTION,                                                            \
+        { .name = "timeout",                                                                     \
+          .argument = "TIME",                                                                    \
+          .fallback = "30s",                                                                     \
+          .help = "how long to wait for an answer" },                                            \
+        CONTEXT_OPTION,                                                                          \
+    {                                                                                            \
+        .name = "reason", .argument = "TEXT", .help = "reason for the change, for the audit log" \
     }
 
 enum {

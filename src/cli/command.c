@@ -77,3 +77,12 @@ const Option *option_find_letter(const Command *command, char letter)
     }
     return NULL;
 }
+
+void option_put_help(const Option *option, Buf *out)
+{
+    Str rest = option->verbs == NULL ? STR_EMPTY : str_from_c(option->verbs), verb;
+    while (option->verbs != NULL && str_split_next(&rest, '|', &verb)) {
+        buf_put_format(out, "%" STR_FMT "%s", STR_ARG(verb), rest.len > 0 ? ", " : ": ");
+    }
+    buf_put_c(out, option->help);
+}

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "cli/exit_codes.h"
 
@@ -88,4 +89,6 @@ const Command *command_find(Str name); /* NULL when there is none */
 extern const Option common_options[];
 /* The command's own or a common one; NULL when there is none. */
 const Option *option_find(const Command *command, Str name);
+/* Adds "create, apply: ", when the option is for some verbs of its command only, and the help. */
+void option_put_help(const Option *option, Buf *out);
 const Option *option_find_letter(const Command *command, char letter);

@@ -126,8 +126,9 @@ static const Option options[] = {
       .argument = "DIR",
       .word = WORD_DIRECTORY,
       .fallback = "/etc/eden",
-      .help = "where this machine is told who it is" },
-    { .name = "no-server", .help = "leave 'eden serve' to something else, such as its own unit" },
+      .help = "configuration directory of this machine" },
+    { .name = "no-server",
+      .help = "do not start 'eden serve'; something else does, such as its unit" },
     LOG_OPTIONS,
     { 0 },
 };

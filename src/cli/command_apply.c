@@ -37,8 +37,8 @@ static const Option options[] = {
     RUN_OPTIONS,
     { .name = "resume",
       .help = "continue runs that restarted the machine, without PATH; its own unit does this" },
-    { .name = "try", .help = "for real, in a throwaway copy of this machine" },
-    { .name = "network", .help = "with --try: the network can be used, not changed" },
+    { .name = "try", .help = "run for real, in a temporary copy of this machine" },
+    { .name = "network", .help = "with --try: allow use of the network" },
     { 0 },
 };
 

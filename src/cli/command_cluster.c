@@ -162,9 +162,11 @@ static int cluster_run(Invocation *invocation)
 
 static const Option options[] = {
     { .name = "accept-loss",
-      .help = "of repair: continue without acknowledged writes that the store has lost" },
+      .verbs = "repair",
+      .help = "continue without acknowledged writes that the store has lost" },
     { .name = "delete",
-      .help = "of repair: delete a record that has no readable value in the history" },
+      .verbs = "repair",
+      .help = "delete a record that has no readable value in the history" },
     STATE_DIR_OPTION,
     OUTPUT_OPTION("text|json", "text", "how to print"),
     { 0 },

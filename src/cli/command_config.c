@@ -54,7 +54,7 @@ static const Option options[] = {
       .verbs = "show|set",
       .argument = "NAME",
       .fallback = "cluster",
-      .help = "show, set: which object; only 'cluster' is looked at by eden" },
+      .help = "which object; eden itself uses only 'cluster'" },
     SELECTOR_OPTION,
     WATCH_OPTION,
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),

@@ -84,18 +84,6 @@ static bool ask(const Work *work, const char *const *words, ProcessTake take, vo
     return error_wrap(err, "eden %s", words[0]);
 }
 
-/* Of a command line; empty when there is none. */
-static Str word_behind(Str line, Str option)
-{
-    Str rest = str_trim(line), word;
-    while (str_split_next(&rest, ' ', &word)) {
-        if (str_eq(word, option)) {
-            return str_split_next(&rest, ' ', &word) ? word : STR_EMPTY;
-        }
-    }
-    return STR_EMPTY;
-}
-
 static bool make_access(Work *work, Error *err)
 {
     static const char *const words[] = { "tokens", "create",  "--role", "admin", "--ttl",
@@ -108,20 +96,20 @@ static bool make_access(Work *work, Error *err)
     return true;
 }
 
-/* As the line that is to be run on machines that join. */
 static bool make_token(Work *work, Str *token, Error *err)
 {
     Arena *arena = work->invocation->arena;
     const char *uses = arena_format(arena, "%u", work->nodes > 1 ? work->nodes - 1 : 1).data;
-    const char *const words[] = { "tokens", "create", "--uses", uses, NULL };
+    const char *const words[] = { "tokens", "create", "--uses",
+                                  uses,     "-o",     "jsonpath={.status.secret} {.status.ca_pin}",
+                                  NULL };
     Str line;
     if (!ask(work, words, NULL, NULL, &line, err)) {
         return false;
     }
-    *token = word_behind(line, STR("--token"));
-    work->ca_pin = word_behind(line, STR("--ca-pin"));
-    return (token->len > 0 && work->ca_pin.len > 0) ||
-           error_set(err, ERROR_INVALID, "'eden tokens create' has made none");
+    Str rest = str_trim(line);
+    return (str_split_next(&rest, ' ', token) && str_split_next(&rest, ' ', &work->ca_pin)) ||
+           error_set(err, ERROR_INVALID, "'eden tokens create' has created no token");
 }
 
 /* A line per change of facts; those of a node may come more than once. */
@@ -514,20 +502,20 @@ static const Option options[] = {
       .letter = 'n',
       .argument = "NUMBER",
       .fallback = "3",
-      .help = "how many machines it has; the first runs the server" },
+      .help = "number of nodes; the first one runs the server" },
     { .name = "port",
       .argument = "PORT",
-      .help = "where to reach the API, on 127.0.0.1; else 1338, or any other when that is taken" },
+      .help = "port of the API, on 127.0.0.1; default: 1338, or any free port if that is in use" },
     { .name = "systemd",
-      .help = "boot systemd in each node, for services, timers and journals; takes root" },
+      .help = "boot systemd in each node, for services, timers and journals; needs root" },
     { .name = "in",
       .argument = "NODE",
-      .help = "run the command inside of this node, of a cluster that runs already" },
+      .help = "run the command in this node of a running cluster" },
     { .name = "directory",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "for --in: of which cluster; else $EDEN_DEV, or the only one" },
-    OUTPUT_OPTION("text|json", "text", "how to tell that it is ready; json is one line"),
+      .help = "for --in: which cluster; default: $EDEN_DEV, or the only one that runs" },
+    OUTPUT_OPTION("text|json", "text", "how to report that it is ready; json is one line"),
     { 0 },
 };
 

@@ -119,7 +119,7 @@ static int doctor_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "all", .letter = 'a', .help = "also what was skipped, and why" },
+    { .name = "all", .letter = 'a', .help = "also show what was skipped, and why" },
     RUN_DIR_OPTION,
     STATE_DIR_OPTION,
     CONTEXT_OPTION,

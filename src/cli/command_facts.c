@@ -210,7 +210,7 @@ static int facts_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "list", .help = "tell what facts there are, with an example of each" },
+    { .name = "list", .help = "list all facts, with an example of each" },
     { .name = "root",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
@@ -220,7 +220,7 @@ static const Option options[] = {
     { .name = "node",
       .argument = "NODE",
       .word = WORD_NODE,
-      .help = "those of a node of the cluster, as it has sent them last" },
+      .help = "facts of a node of the cluster, as last reported" },
     CLUSTER_OPTIONS,
     { 0 },
 };

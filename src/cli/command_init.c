@@ -138,12 +138,14 @@ static int init_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "cluster", .argument = "NAME", .help = "what it is called; else a random name" },
-    { .name = "name", .argument = "NAME", .help = "this node; else the name of the machine" },
+    { .name = "cluster",
+      .argument = "NAME",
+      .help = "name of the cluster; default: a random name" },
+    { .name = "name", .argument = "NAME", .help = "name of this node; default: the host name" },
     { .name = "address",
       .argument = "ADDRESS",
       .repeats = true,
-      .help = "a name or IP address by which others reach this machine, else all it has" },
+      .help = "a name or IP address by which others reach this machine; default: all it has" },
     { .name = "rpc",
       .argument = "ADDRESS",
       .fallback = "0.0.0.0:1337",
@@ -151,10 +153,10 @@ static const Option options[] = {
     { .name = "api",
       .argument = "ADDRESS",
       .fallback = "0.0.0.0:1338",
-      .help = "where to listen for those who join" },
-    FOUNDING_USER_OPTION,
+      .help = "where to listen for the API and joining machines" },
+    FOUNDING_USER_OPTION(NULL),
     STATE_DIR_OPTION,
-    OUTPUT_OPTION("text|json", "text", "how to tell what was made"),
+    OUTPUT_OPTION("text|json", "text", "how to print the result"),
     { 0 },
 };
 

@@ -279,25 +279,24 @@ static const Option options[] = {
       .help = "a server of the cluster: its name or address, and the port of its API (1338)" },
     { .name = "token",
       .argument = "TOKEN",
-      .help =
-          "lets this machine in at once, and is overwritten in argv; '-' reads standard input" },
+      .help = "join with this token, which is then overwritten in argv; '-' reads standard input" },
     { .name = "token-file",
       .argument = "FILE",
-      .help =
-          "reads the token from a file that only its owner can read; else from EDEN_JOIN_TOKEN" },
+      .help = "read the token from a file that only its owner can read; default: EDEN_JOIN_TOKEN" },
     { .name = "ca-pin",
       .argument = "PIN",
-      .help = "the CA to trust: sha256: and 64 digits; else a server has to ask over SSH" },
+      .help =
+          "the CA to trust: sha256: and 64 digits; without it a server has to log in over SSH" },
     { .name = "name",
       .argument = "NAME",
-      .help = "what the node is called; else as the host, without its domain" },
+      .help = "name of the node; default: the host name without its domain" },
     { .name = "max-wait",
       .argument = "DURATION",
-      .help = "give up after this long, with exit code 124; else it waits as long as it takes" },
+      .help = "give up after this long, with exit code 124; default: wait without limit" },
     { .name = "answer",
-      .help = "for servers that ask over SSH: answer what stands on standard input, and end" },
+      .help = "answer a server that has logged in over SSH, on standard input, and exit" },
     STATE_DIR_OPTION,
-    OUTPUT_OPTION("text|json", "text", "how to print what it has become"),
+    OUTPUT_OPTION("text|json", "text", "how to print the result"),
     { 0 },
 };
 
@@ -315,24 +314,27 @@ const Command command_join = {
     .args = "",
     .help = "Make this machine a node of a cluster.",
     .text =
-        "On a server, 'eden tokens create' prints the whole line to run here: with the address\n"
-        "of the server, a token, and the pin of the cluster's CA. The token never leaves this\n"
-        "machine, and a server that the pinned CA does not vouch for is told nothing. Other users\n"
-        "of this machine can see a command line: --token-file, --token - and the variable\n"
-        "EDEN_JOIN_TOKEN keep the token from them; in the command line and in the variable it is\n"
-        "overwritten as soon as it is read.\n"
+        "On a server, 'eden tokens create' prints the whole line to run here: with a token, the\n"
+        "address of the server, and the pin of the cluster's CA. The token itself is never sent,\n"
+        "and nothing is sent to a server whose certificate the pinned CA did not sign. Other "
+        "users\n"
+        "of this machine can read command lines: use EDEN_JOIN_TOKEN, --token-file or '--token "
+        "-'.\n"
+        "A token in the command line or in the variable is overwritten as soon as it is read.\n"
         "\n"
-        "Without a token, somebody has to approve the key that this machine made: the command\n"
-        "prints what to run on a server, and waits. When it is ended before that, the same\n"
-        "command goes on with the same key.\n"
+        "Without a token, an operator has to approve the key that this machine generated: the\n"
+        "command prints what to run on a server, and waits. If it is interrupted, run the same\n"
+        "command again: it continues with the same key.\n"
         "\n"
-        "Without --ca-pin it does not know whom it asks. Then the server has to log in here over\n"
-        "SSH, which 'eden nodes approve --ssh' makes it do: it tells which CA is to be trusted, "
-        "and\n"
-        "hears which key this machine has made. Until then nothing is taken from the server.\n"
+        "Without --ca-pin this machine cannot verify the server. Then the server has to log in "
+        "here\n"
+        "over SSH ('eden nodes approve --ssh'): it brings the CA to trust and reads the key that "
+        "this\n"
+        "machine generated. Until then nothing from the server is trusted.\n"
         "\n"
-        "What it gains lies below agent in --state-dir: key and certificate of the node, the\n"
-        "CAs to trust, and where the servers are. An agent that runs already goes on with it.",
+        "The results are in agent/ below --state-dir: key and certificate of the node, the CAs to\n"
+        "trust, and the addresses of the servers. An agent that is already running continues with\n"
+        "them.",
     .options = options,
     .examples = examples,
     .run = join_run,

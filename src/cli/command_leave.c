@@ -120,9 +120,9 @@ static int leave_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "force", .help = "also when the server cannot be asked to remove the node" },
+    { .name = "force", .help = "leave even if no server can be asked to remove the node" },
     CLUSTER_OPTIONS,
-    OUTPUT_OPTION("text|json", "text", "how to tell what was left"),
+    OUTPUT_OPTION("text|json", "text", "how to print the result"),
     { 0 },
 };
 

@@ -3,6 +3,7 @@
 #include "cli/output.h"
 #include "cli/subject_value.h"
 #include "cli/table.h"
+#include "cli/verbs.h"
 #include "modules/extension.h"
 #include "modules/modules.h"
 #include "modules/signature.h"
@@ -452,7 +453,8 @@ static int modules_run(Invocation *invocation)
     inputs_init(&work.inputs, invocation->arena);
     for (size_t i = 0; i < COUNT_OF(verbs); i++) {
         if (strcmp(invocation->args[0], verbs[i].verb) == 0) {
-            return verbs[i].run(&work);
+            int code = verbs_check_options(invocation, verbs[i].verb);
+            return code != EXIT_OK ? code : verbs[i].run(&work);
         }
     }
     return usage_error(invocation, "'modules' knows keygen, sign, verify, list and doc");
@@ -460,10 +462,11 @@ static int modules_run(Invocation *invocation)
 
 static const Option options[] = {
     { .name = "key",
+      .verbs = "sign",
       .letter = 'k',
       .argument = "FILE",
       .word = WORD_FILE,
-      .help = "sign: the private key, as keygen made it" },
+      .help = "the private key, as created by keygen" },
     { .name = "config-dir",
       .argument = "DIR",
       .word = WORD_DIRECTORY,

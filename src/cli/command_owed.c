@@ -113,7 +113,7 @@ static const Option options[] = {
     { .name = "state-dir",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "where runs are kept; else var/lib/eden below the root" },
+      .help = "where runs are recorded; default: var/lib/eden below the root" },
     OUTPUT_OPTION("table|json", "table", "how to print them"),
     { 0 },
 };

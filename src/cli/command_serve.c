@@ -199,12 +199,10 @@ static int serve_run(Invocation *invocation)
 static const Option options[] = {
     STATE_DIR_OPTION,
     RUN_DIR_OPTION,
-    { .name = "with",
-      .argument = "PID",
-      .help = "end in order when this process, which started it, ends" },
+    { .name = "with", .argument = "PID", .help = "shut down when this parent process ends" },
     { .name = "drain",
       .argument = "TIME",
-      .help = "when asked to stop, first say so at /readyz for that long, and go on" },
+      .help = "when asked to stop, report it at /readyz for this long before stopping" },
     LOG_OPTIONS,
     { 0 },
 };

@@ -62,7 +62,8 @@ static void add_roles(const Invocation *invocation, Map *spec)
     map_set_str(arena, spec, STR("roles"), value_list(roles));
 }
 
-/* What is to be run on the machine that joins, or logs in. */
+/* What is to be run on the machine that joins, or logs in. The token is in the environment: other
+ * users of that machine can read command lines. */
 static Str next_line(Arena *arena, Value status, bool is_access)
 {
     const List *servers = value_get_list(status, "servers");
@@ -74,9 +75,9 @@ static Str next_line(Arena *arena, Value status, bool is_access)
         return arena_format(arena, "eden login https://%" STR_FMT " --ca-pin %" STR_FMT,
                             STR_ARG(server), STR_ARG(pin));
     }
-    return arena_format(arena,
-                        "eden join --server %" STR_FMT " --token %" STR_FMT " --ca-pin %" STR_FMT,
-                        STR_ARG(server), STR_ARG(value_get_text(status, "secret")), STR_ARG(pin));
+    return arena_format(
+        arena, "EDEN_JOIN_TOKEN=%" STR_FMT " eden join --server %" STR_FMT " --ca-pin %" STR_FMT,
+        STR_ARG(value_get_text(status, "secret")), STR_ARG(server), STR_ARG(pin));
 }
 
 static void explain(const Invocation *invocation, Value made, Str line, bool is_access)
@@ -223,22 +224,21 @@ static const Option options[] = {
     { .name = "ttl",
       .verbs = "create",
       .argument = "TIME",
-      .help = "create: how long it is good, as 90m or 7d; an hour, or eight with --role, unless "
-              "told" },
+      .help = "how long it is valid, such as 90m or 7d; default: 1h, with --role 8h" },
     { .name = "uses",
       .verbs = "create",
       .argument = "COUNT",
-      .help = "create: how many machines may join with it; one, unless told" },
+      .help = "how many machines may join with it; default: 1" },
     { .name = "role",
       .verbs = "create",
       .argument = "ROLE",
       .repeats = true,
       .word = WORD_ROLE,
-      .help = "create: a token for the API, whose owner has this role, as admin or viewer" },
+      .help = "create a token for the API with this role, such as admin or viewer" },
     { .name = "label",
       .verbs = "create",
       .argument = "TEXT",
-      .help = "create: what it is for, as 'rack 7'" },
+      .help = "what it is for, such as 'rack 7'" },
     SELECTOR_OPTION,
     WATCH_OPTION,
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
@@ -265,7 +265,7 @@ const Command command_tokens = {
     .choices = "list|show|create|revoke",
     .help = "Make, list and revoke tokens: to join with, or for the API.",
     .text =
-        "'create' prints a whole 'eden join' line: the address of this server, a new token, and\n"
+        "'create' prints a whole 'eden join' line: a new token, the address of this server, and\n"
         "the pin of the cluster's CA, by which the machine knows the right server. Run it there\n"
         "as root. The secret half of the token is shown this once.\n"
         "\n"

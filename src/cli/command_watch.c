@@ -229,8 +229,10 @@ static int watch_run(Invocation *invocation)
 
 static const Option options[] = {
     { .name = "prefix", .help = "all keys that start with KEY" },
-    { .name = "from", .argument = "REVISION", .help = "begin with this one instead of the next" },
-    { .name = "previous", .help = "tell what was there before, too" },
+    { .name = "from",
+      .argument = "REVISION",
+      .help = "start with this revision instead of the next one" },
+    { .name = "previous", .help = "print the previous value, too" },
     CLUSTER_OPTIONS,
     OUTPUT_OPTION("text|json", "text", "how to print; json is a line per change"),
     { 0 },

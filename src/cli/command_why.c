@@ -84,7 +84,7 @@ static int why_run(Invocation *invocation)
 static const Option options[] = {
     { .name = "run",
       .argument = "ID",
-      .help = "which run, by its id or the beginning of it; else the last" },
+      .help = "which run, by its id or the beginning of it; default: the last one" },
     RECORD_OPTIONS,
     OUTPUT_OPTION("text|json", "text", "how to print"),
     { 0 },

@@ -68,7 +68,9 @@ static void put_options(const Command *command, const Option *options, Buf *out)
             put_action(options->word, options->choices, out);
         }
         buf_put_c(out, " -d ");
-        put_quoted(options->help, out);
+        AUTO_CLEAR(Buf) help = buf_make(BUF_UNLIMITED);
+        option_put_help(options, &help);
+        put_quoted(buf_c(&help), out);
         buf_put_char(out, '\n');
     }
 }

@@ -72,7 +72,9 @@ static void put_options(const Option *options, Buf *out)
         buf_put_c(out, "            ");
         put_option_name(options, out);
         buf_put_char(out, '[');
-        put_text(options->help, out);
+        AUTO_CLEAR(Buf) help = buf_make(BUF_UNLIMITED);
+        option_put_help(options, &help);
+        put_text(buf_c(&help), out);
         buf_put_char(out, ']');
         if (options->argument != NULL) {
             put_action(options->argument, options->word, options->choices, out);

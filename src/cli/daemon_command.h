@@ -10,10 +10,10 @@
       .argument = "LEVEL",                                                                        \
       .choices = "debug|info|warning|error",                                                      \
       .fallback = "info",                                                                         \
-      .help = "the least that is logged, to standard error" },                                    \
+      .help = "minimum level of messages that are logged to standard error" },                    \
     {                                                                                             \
         .name = "log-format", .argument = "FORMAT", .choices = "human|json", .fallback = "human", \
-        .help = "how it is logged"                                                                \
+        .help = "format of the log"                                                               \
     }
 
 /* Logs as the options say; before threads are started. */

@@ -22,7 +22,7 @@ void help_write_option_name(const Option *option, Buf *out)
 
 void help_write_option_help(const Option *option, Buf *out)
 {
-    buf_put_c(out, option->help);
+    option_put_help(option, out);
     if (option->choices != NULL) {
         buf_put_format(out, " (%s)", option->choices);
     }

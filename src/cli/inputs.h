@@ -46,7 +46,6 @@ MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, InputRules rul
 /* Who the node is, and where it keeps what; the helps say what the command does there. */
 #define NODE_OPTIONS(root_help, state_help)                                                       \
     { .name = "label",                                                                            \
-      .letter = 'l',                                                                              \
       .argument = "KEY=VALUE",                                                                    \
       .repeats = true,                                                                            \
       .help = "a label of this node, for selectors" },                                            \

@@ -281,16 +281,35 @@ static bool looks_like_option(const char *word)
     return word[0] == '-' && word[1] != '\0' && !ascii_is_digit(word[1]) && word[1] != '.';
 }
 
+/* The only option with a value that begins with the letter, as "--label" for -l; else empty. */
+static Str long_form(const Invocation *invocation, char letter)
+{
+    const Option *lists[] = { invocation->command->options, common_options };
+    Str found = STR_EMPTY;
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        for (const Option *option = lists[i]; option != NULL && option->name != NULL; option++) {
+            if (option->name[0] == letter && option->argument != NULL) {
+                if (found.len > 0) {
+                    return STR_EMPTY;
+                }
+                found = arena_format(invocation->arena, "--%s", option->name);
+            }
+        }
+    }
+    return found;
+}
+
 /* -a, -ab, -ovalue, -o value */
 static bool take_short(Invocation *invocation, char **argv, int argc, int *at)
 {
     for (const char *letter = argv[*at] + 1; *letter != '\0'; letter++) {
         const Option *option = option_find_letter(invocation->command, *letter);
         if (option == NULL) {
-            usage_error(invocation, "unknown option '-%c' in '%s'%s", *letter, argv[*at],
-                        invocation->command->args_max > 0
-                            ? "; an argument that starts with '-' stands behind '--'"
-                            : "");
+            Str near = long_form(invocation, *letter);
+            usage_error_near(invocation, near, "unknown option '-%c' in '%s'%s", *letter, argv[*at],
+                             near.len == 0 && invocation->command->args_max > 0
+                                 ? "; put '--' before an argument that starts with '-'"
+                                 : "");
             return false;
         }
         if (option->argument == NULL) {

@@ -11,9 +11,9 @@ enum {
 MUST_CHECK bool key_value_bytes(Arena *arena, Value map, const char *name, Str *out);
 
 /* For the options of commands that change keys. */
-#define FORCE_OPTION                                             \
-    {                                                            \
-        .name = "force", .help = "also keys that are eden's own" \
+#define FORCE_OPTION                                                     \
+    {                                                                    \
+        .name = "force", .help = "allow keys that belong to eden itself" \
     }
 /* Whether the keys may be changed: those below /eden are the cluster itself, and only --force does
  * that. What is wrong was told when it is false, and the exit code is EXIT_USAGE. */

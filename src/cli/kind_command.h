@@ -7,10 +7,11 @@
 
 #include "cli/kind_print.h"
 
-#define FILE_OPTION                                                                            \
-    {                                                                                          \
-        .name = "file", .letter = 'f', .argument = "FILE", .repeats = true, .word = WORD_FILE, \
-        .help = "create, apply: the object, as YAML or JSON; - is standard input"              \
+#define FILE_OPTION                                                         \
+    {                                                                       \
+        .name = "file", .letter = 'f', .argument = "FILE", .repeats = true, \
+        .verbs = "create|apply", .word = WORD_FILE,                         \
+        .help = "the object, as YAML or JSON; - is standard input"          \
     }
 
 /* Each does one thing with the kind; what stands behind the verb are `args` from the second on. They

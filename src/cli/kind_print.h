@@ -7,11 +7,10 @@
 #define KIND_FORMATS "table|wide|json|yaml|name|jsonpath=EXPR"
 
 /* Of commands that list. */
-#define SELECTOR_OPTION                                                                           \
-    {                                                                                             \
-        .name = "selector", .letter = 'l', .argument = "SELECTOR", .verbs = "list",               \
-        .help =                                                                                   \
-            "list: only those with such names and labels, as role=web; see 'eden help selectors'" \
+#define SELECTOR_OPTION                                                                       \
+    {                                                                                         \
+        .name = "selector", .letter = 'l', .argument = "SELECTOR", .verbs = "list",           \
+        .help = "only those with these names or labels (role=web); see 'eden help selectors'" \
     }
 
 /* All pages as one list object, as the API tells them; `selector` may be NULL. The exit code, as of

@@ -4,10 +4,10 @@
 #include "cli/kind_print.h"
 
 /* Of commands that list. */
-#define WATCH_OPTION                                                          \
-    {                                                                         \
-        .name = "watch", .letter = 'w', .verbs = "list",                      \
-        .help = "list: go on with changes as they come, until Ctrl-C ends it" \
+#define WATCH_OPTION                                              \
+    {                                                             \
+        .name = "watch", .letter = 'w', .verbs = "list",          \
+        .help = "then print changes as they happen, until Ctrl-C" \
     }
 
 /* Prints the list, then a line for every change; with -o json a line of JSON for each object, too. A

@@ -183,7 +183,9 @@ static void put_options(const Option *options, Buf *out)
             buf_put_format(out, " Ar %s", options->argument);
         }
         buf_put_char(out, '\n');
-        put_sentence(options->help, out);
+        AUTO_CLEAR(Buf) help = buf_make(BUF_UNLIMITED);
+        option_put_help(options, &help);
+        put_sentence(buf_c(&help), out);
         if (options->choices != NULL) {
             buf_put_c(out, "One of");
             Str rest = str_from_c(options->choices), part;

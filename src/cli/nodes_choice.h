@@ -4,10 +4,10 @@
 
 #include "cli/invocation.h"
 
-#define YES_OPTION                                                                     \
-    {                                                                                  \
-        .name = "yes", .letter = 'y', .verbs = "remove|reject",                        \
-        .help = "remove: do not ask, when nodes are chosen by a pattern or a selector" \
+#define YES_OPTION                                                                             \
+    {                                                                                          \
+        .name = "yes", .letter = 'y', .verbs = "remove|reject",                                \
+        .help = "do not ask for confirmation when nodes are chosen by a pattern or a selector" \
     }
 
 typedef struct NodesChoice {

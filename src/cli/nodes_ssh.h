@@ -3,26 +3,27 @@
 
 #include "cli/cluster_client.h"
 
-#define NODES_SSH_OPTIONS                                                      \
-    { .name = "ssh",                                                           \
-      .verbs = "approve",                                                      \
-      .argument = "[USER@]HOST[:PORT]",                                        \
-      .help = "approve: after asking the machine there" },                     \
-        { .name = "host-key",                                                  \
-          .verbs = "approve",                                                  \
-          .argument = "KEY",                                                   \
-          .repeats = true,                                                     \
-          .help = "by which --ssh knows it: a line of ssh_host_*_key.pub" },   \
-        { .name = "known-hosts",                                               \
-          .verbs = "approve",                                                  \
-          .argument = "FILE",                                                  \
-          .word = WORD_FILE,                                                   \
-          .help = "the same from a file of OpenSSH" },                         \
-        { .name = "accept-new-host-key",                                       \
-          .verbs = "approve",                                                  \
-          .help = "--ssh takes whatever key it shows, and prints it" },        \
-    {                                                                          \
-        .name = "sudo", .help = "ssh-key: the line for another user than root" \
+#define NODES_SSH_OPTIONS                                                                \
+    { .name = "ssh",                                                                     \
+      .verbs = "approve",                                                                \
+      .argument = "[USER@]HOST[:PORT]",                                                  \
+      .help = "log in to the machine there first, and compare keys" },                   \
+        { .name = "host-key",                                                            \
+          .verbs = "approve",                                                            \
+          .argument = "KEY",                                                             \
+          .repeats = true,                                                               \
+          .help = "the host key to expect for --ssh: a line of ssh_host_*_key.pub" },    \
+        { .name = "known-hosts",                                                         \
+          .verbs = "approve",                                                            \
+          .argument = "FILE",                                                            \
+          .word = WORD_FILE,                                                             \
+          .help = "host keys to expect for --ssh, from a known_hosts file of OpenSSH" }, \
+        { .name = "accept-new-host-key",                                                 \
+          .verbs = "approve",                                                            \
+          .help = "let --ssh accept any host key, and print it" },                       \
+    {                                                                                    \
+        .name = "sudo", .verbs = "ssh-key",                                              \
+        .help = "print the line for a user other than root, who may use sudo"            \
     }
 
 /* Whether an option that only goes with --ssh was given without it, which was told then. */

@@ -5,15 +5,15 @@
 #include "run/recorded.h"
 
 /* Where runs are kept. */
-#define RECORD_OPTIONS                                                  \
-    { .name = "root",                                                   \
-      .argument = "DIR",                                                \
-      .word = WORD_DIRECTORY,                                           \
-      .fallback = "/",                                                  \
-      .help = "the system that was applied to" },                       \
-    {                                                                   \
-        .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY, \
-        .help = "where runs are kept; else var/lib/eden below the root" \
+#define RECORD_OPTIONS                                                          \
+    { .name = "root",                                                           \
+      .argument = "DIR",                                                        \
+      .word = WORD_DIRECTORY,                                                   \
+      .fallback = "/",                                                          \
+      .help = "the system that was applied to" },                               \
+    {                                                                           \
+        .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY,         \
+        .help = "where runs are recorded; default: var/lib/eden below the root" \
     }
 
 /* The record of a run by its id, the beginning of one, or NULL for the last. False: it was told

@@ -37,7 +37,7 @@
       .argument = "MODE",                                                                   \
       .choices = "ansible|justdoit|genius",                                                 \
       .fallback = "ansible",                                                                \
-      .help = "one after another, all that may at once, or by cost" },                      \
+      .help = "one after another, everything possible in parallel, or by cost" },           \
         { .name = "workers",                                                                \
           .argument = "N",                                                                  \
           .fallback = "16",                                                                 \
@@ -54,7 +54,7 @@
           .argument = "HOW",                                                                \
           .choices = "auto|tty|plain|json|none",                                            \
           .fallback = "auto",                                                               \
-          .help = "what is told on standard error meanwhile" },                             \
+          .help = "progress on standard error" },                                           \
         { .name = "detailed-exitcode",                                                      \
           .help = "exit 2 when there are changes, 6 with failures too" },                   \
         { .name = "junit",                                                                  \
@@ -63,7 +63,7 @@
           .help = "write the results as JUnit XML too" },                                   \
     {                                                                                       \
         .name = "output", .letter = 'o', .argument = "FORMAT", .choices = "text|json|yaml", \
-        .fallback = "text", .help = "what is printed on standard output"                    \
+        .fallback = "text", .help = "output on standard output"                             \
     }
 
 /* All but what the command itself decides. False when an option is wrong, and it was told. */

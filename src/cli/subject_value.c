@@ -12,18 +12,19 @@ static void set_text(Arena *arena, Map *map, const char *key, const char *text)
     set(arena, map, key, text == NULL ? value_null() : value_string(str_from_c(text)));
 }
 
-static void set_choices(Arena *arena, Map *map, const char *choices)
+/* A list of the words in "a|b|c", or null. */
+static void set_words(Arena *arena, Map *map, const char *key, const char *words)
 {
-    if (choices == NULL) {
-        set(arena, map, "choices", value_null());
+    if (words == NULL) {
+        set(arena, map, key, value_null());
         return;
     }
     List *list = list_new(arena, 4);
-    Str rest = str_from_c(choices), part;
+    Str rest = str_from_c(words), part;
     while (str_split_next(&rest, '|', &part)) {
         list_push(arena, list, value_string(part));
     }
-    set(arena, map, "choices", value_list(list));
+    set(arena, map, key, value_list(list));
 }
 
 static Value option_value(Arena *arena, const Option *option)
@@ -35,7 +36,8 @@ static Value option_value(Arena *arena, const Option *option)
     set_text(arena, map, "argument", option->argument);
     set(arena, map, "repeats", value_bool(option->repeats));
     set_text(arena, map, "word", option->argument == NULL ? NULL : word_kind_name(option->word));
-    set_choices(arena, map, option->choices);
+    set_words(arena, map, "choices", option->choices);
+    set_words(arena, map, "verbs", option->verbs);
     set_text(arena, map, "default", option->fallback);
     set_text(arena, map, "help", option->help);
     return value_map(map);
@@ -58,7 +60,7 @@ static void describe_command(Arena *arena, Map *map, const Command *command)
     set(arena, map, "arguments_max",
         command->args_max == UINT32_MAX ? value_null() : value_int(command->args_max));
     set_text(arena, map, "word", command->args_max == 0 ? NULL : word_kind_name(command->word));
-    set_choices(arena, map, command->choices);
+    set_words(arena, map, "choices", command->choices);
     set_text(arena, map, "help", command->help);
     set_text(arena, map, "text", command->text);
     set(arena, map, "options", options_value(arena, command->options));

@@ -26,6 +26,16 @@ static int refuse_option(const Invocation *invocation, const Option *option, con
                        option->name, STR_ARG(buf_str(&whose)), invocation->command->name, verb);
 }
 
+int verbs_check_options(const Invocation *invocation, const char *verb)
+{
+    for (uint32_t i = 0; i < invocation->given_count; i++) {
+        if (!is_for(invocation->given[i].option, verb)) {
+            return refuse_option(invocation, invocation->given[i].option, verb);
+        }
+    }
+    return EXIT_OK;
+}
+
 int verbs_run(Invocation *invocation, const Verb *verbs)
 {
     bool bare = invocation->arg_count == 0;
@@ -33,10 +43,9 @@ int verbs_run(Invocation *invocation, const Verb *verbs)
         verbs++;
     }
     BUG_IF(verbs->name == NULL); /* the row lists the choices */
-    for (uint32_t i = 0; i < invocation->given_count; i++) {
-        if (!is_for(invocation->given[i].option, verbs->name)) {
-            return refuse_option(invocation, invocation->given[i].option, verbs->name);
-        }
+    int code = verbs_check_options(invocation, verbs->name);
+    if (code != EXIT_OK) {
+        return code;
     }
     uint32_t count = bare ? 0 : invocation->arg_count - 1;
     const char *takes = verbs->args[0] == '\0' ? "no argument" : verbs->args;

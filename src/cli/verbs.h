@@ -11,6 +11,9 @@ typedef struct Verb {
     int (*run)(Invocation *invocation);
 } Verb;
 
+/* EXIT_OK, or a usage error when an option was given that is for other verbs. */
+int verbs_check_options(const Invocation *invocation, const char *verb);
+
 /* Runs the one that is named, whose arguments are `args` from the second on; a wrong number of them
  * is a usage error. Without any it is the first one. Returns the exit code. */
 int verbs_run(Invocation *invocation, const Verb *verbs);

@@ -71,10 +71,11 @@ def is_alive(cluster, name):
 
 def join(cluster, name):
     """A node with an agent, which has joined by the line that a server prints; gives the agent."""
-    line = shlex.split(cluster.call("tokens", "create").stdout)
+    variable, eden, *line = shlex.split(cluster.call("tokens", "create").stdout)
     state = cluster.folder / name / "state"
-    assert line.pop(0) == "eden"
-    cluster.eden(*line, "--name", name, "--state-dir", state)
+    assert eden == "eden"
+    cluster.eden(*line, "--name", name, "--state-dir", state,
+                 env=dict([variable.split("=", 1)]))
     agent = cluster.daemon("agent", "--state-dir", state, "--run-dir", cluster.folder / name / "run",
                            "--config-dir", cluster.folder / name / "etc")
     wait_until(lambda: is_alive(cluster, name), f"{name} is alive")

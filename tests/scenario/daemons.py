@@ -137,11 +137,11 @@ class Cluster:
             "--api", "127.0.0.1:0", "--address", "127.0.0.1", "-o", "json", "--state-dir",
             self.state).stdout)
 
-    def eden(self, *args, check=True, **more):
+    def eden(self, *args, check=True, env=None, **more):
         """A command; one that fails fails the test, unless `check` is False."""
         done = subprocess.run([self.eden_path, *map(str, args)], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=LIMIT, env=environment(),
-                              cwd=self.folder, **more)
+                              stdin=subprocess.DEVNULL, timeout=LIMIT,
+                              env={**environment(), **(env or {})}, cwd=self.folder, **more)
         assert not check or done.returncode == 0, done.stderr + done.stdout
         return done
 

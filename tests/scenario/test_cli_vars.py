@@ -43,7 +43,7 @@ def test_get_prints_text_as_it_is_and_the_rest_as_yaml(vars_of):
     assert vars_of("get", "motd", "site").stdout == "hello\n"
     assert vars_of("get", "url", "site").stdout == "http://{{ as it is }}:80\n"
     assert vars_of("get", "net", "site").stdout == "port: 80\nmtu: 1500\n"
-    assert vars_of("get", "net.port", "site", "-l", "role=web").stdout == "8080\n"
+    assert vars_of("get", "net.port", "site", "--label", "role=web").stdout == "8080\n"
     assert json.loads(vars_of("get", "net", "site", "-o", "json").stdout) == {"port": 80, "mtu": 1500}
 
 
@@ -62,7 +62,7 @@ def test_list_names_the_file_of_each(vars_of):
 
 
 def test_why_names_every_layer_and_the_winner(vars_of):
-    done = vars_of("why", "net.port", "site", "-l", "role=web", "-D", 'net:={"port": 9}')
+    done = vars_of("why", "net.port", "site", "--label", "role=web", "-D", 'net:={"port": 9}')
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
         "net.port = 9",
@@ -75,7 +75,7 @@ def test_why_names_every_layer_and_the_winner(vars_of):
 
 
 def test_why_as_json(vars_of):
-    done = vars_of("why", "net", "site", "-l", "role=web", "-o", "json")
+    done = vars_of("why", "net", "site", "--label", "role=web", "-o", "json")
     why = json.loads(done.stdout)
     assert why["format"] == "eden.vars/1"
     assert why["value"] == {"port": 8080, "mtu": 1500}
@@ -108,7 +108,7 @@ def test_an_unknown_variable_has_a_hint(vars_of):
 
 def test_circles_are_problems_with_places(vars_of, site):
     (site / "site/variables/web.yaml").write_text("a: '{{ vars.b }}'\nb: '{{ vars.a }}'\n")
-    done = vars_of("list", "site", "-l", "role=web", "-o", "json")
+    done = vars_of("list", "site", "--label", "role=web", "-o", "json")
     assert done.returncode == 1
     problems = json.loads(done.stdout)["problems"]
     assert [(p["code"], p["line"], p["message"]) for p in problems] == [
@@ -132,7 +132,7 @@ def test_a_plan_tells_of_variables_and_steps_together(eden, site):
     (site / "site/jobs/base.yaml").write_text("jobs: {'*': [{name: one}]}\n")
     (site / "site/jobs/one.yaml").write_text("steps: [{name: x, test.oj: []}]\n")
     (site / "site/variables/web.yaml").write_text("never_used: '{{ vars.absent }}'\n")
-    done = eden("plan", "site", "-l", "role=web", "--config-dir", site / "etc",
+    done = eden("plan", "site", "--label", "role=web", "--config-dir", site / "etc",
                 "--state-dir", site / "state", "-o", "json")
     assert done.returncode == 1
     assert sorted(p["code"] for p in json.loads(done.stdout)["problems"]) == ["E0204", "E0305"]

@@ -11,7 +11,7 @@ from cluster_world import NODE_KEY, WAITING_KEY, add_nodes, fill, join, put
 from events import wait_until
 from test_cli_completion import open_terminal
 
-JOIN_LINE = re.compile(r"eden join --server (\S+) --token ([a-z2-7]{8}\.[a-z2-7]+) "
+JOIN_LINE = re.compile(r"EDEN_JOIN_TOKEN=([a-z2-7]{8}\.[a-z2-7]+) eden join --server (\S+) "
                        r"--ca-pin (sha256:[0-9a-f]{64})\n")
 
 
@@ -35,7 +35,7 @@ def told(cluster, *args):
 
 def test_a_token_comes_as_a_whole_line_to_join_with(running):
     done = running.call("tokens", "create")
-    server, token, pin = JOIN_LINE.fullmatch(done.stdout).groups()
+    token, server, pin = JOIN_LINE.fullmatch(done.stdout).groups()
     assert server == f"127.0.0.1:{running.api_port}"
     assert pin == running.founded["ca_pin"]
     assert done.stderr == ""
@@ -48,7 +48,8 @@ def test_a_token_has_the_life_uses_and_label_that_were_wished(running):
     made = told(running, "tokens", "create", "--ttl", "2d", "--uses", "20", "--label", "rack 7")
     spec, status = made["spec"], made["status"]
     assert (spec["uses"], spec["description"]) == (20, "rack 7")
-    assert status["join"].endswith(f"--token {status['secret']} --ca-pin {status['ca_pin']}")
+    assert status["join"].startswith(f"EDEN_JOIN_TOKEN={status['secret']} eden join --server ")
+    assert status["join"].endswith(f" --ca-pin {status['ca_pin']}")
     table = running.call("tokens", "list").stdout.splitlines()
     assert table[0].split() == ["TOKEN", "PURPOSE", "STATE", "USES", "ROLES", "EXPIRES", "FOR"]
     assert re.fullmatch(made["metadata"]["name"] + r"\s+join\s+good\s+0 of 20\s+-\s+\S+Z\s+rack 7",

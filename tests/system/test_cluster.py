@@ -65,7 +65,7 @@ def found(host):
 def join_by_token(server, host):
     install(host)
     line = ask(server, "tokens", "create", "--uses", "1")["status"]["join"]
-    assert line.startswith("eden join ")
+    assert line.startswith("EDEN_JOIN_TOKEN=")
     host.run(f"{line} --name {host.name}")
     host.run("systemctl enable --now eden")
 

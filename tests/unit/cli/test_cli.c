@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "unit.h"
 
@@ -74,8 +75,8 @@ static void what_starts_with_a_dash_can_be_an_argument(void **state)
     expect(fixture, "eval -1", EXIT_OK, "-1\n", "");
     expect(fixture, "eval -D a:=2 -- -a", EXIT_OK, "-2\n", "");
     expect(fixture, "eval -a", EXIT_USAGE, "",
-           "eden eval: unknown option '-a' in '-a'; an argument that starts with '-' stands behind "
-           "'--'\n  see: eden help eval\n");
+           "eden eval: unknown option '-a' in '-a'; put '--' before an argument that starts with "
+           "'-'\n  see: eden help eval\n");
 }
 
 static void wrong_usage_is_told_with_a_suggestion(void **state)
@@ -206,6 +207,36 @@ static void verbs_take_what_their_rows_say(void **state)
            "  see: eden help nodes\n");
 }
 
+static void options_of_another_verb_are_refused_with_a_hint(void **state)
+{
+    Fixture *fixture = *state;
+    expect(fixture, "tokens list --ttl 1h", EXIT_USAGE, "",
+           "eden tokens: option '--ttl' is for 'eden tokens create', not for 'eden tokens list'\n"
+           "  see: eden help tokens\n");
+    expect(fixture, "tokens revoke 4l2ygazs --uses 3", EXIT_USAGE, "",
+           "eden tokens: option '--uses' is for 'eden tokens create', not for 'eden tokens "
+           "revoke'\n  see: eden help tokens\n");
+    expect(fixture, "cluster check --delete", EXIT_USAGE, "",
+           "eden cluster: option '--delete' is for 'eden cluster repair', not for 'eden cluster "
+           "check'\n  see: eden help cluster\n");
+}
+
+/* As in kubectl. The label of a node has no letter, because -l role=web would be another thing in
+ * `eden plan` than in `eden nodes`. */
+static void letter_l_is_a_selector_in_every_command(void **state)
+{
+    Fixture *fixture = *state;
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        const Option *option = option_find_letter(commands[i], 'l');
+        if (option != NULL) {
+            assert_string_equal(option->name, "selector");
+        }
+    }
+    expect(fixture, "plan site -l role=web", EXIT_USAGE, "",
+           "eden plan: unknown option '-l' in '-l'; did you mean '--label'?\n"
+           "  see: eden help plan\n");
+}
+
 #define WITH_STREAMS(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -221,6 +252,8 @@ int main(void)
         WITH_STREAMS(undefined_values_fail_unless_allowed),
         WITH_STREAMS(what_can_be_walked_is_printed_as_a_list),
         WITH_STREAMS(verbs_take_what_their_rows_say),
+        WITH_STREAMS(options_of_another_verb_are_refused_with_a_hint),
+        WITH_STREAMS(letter_l_is_a_selector_in_every_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
