@@ -307,6 +307,16 @@ def test_files_that_cannot_be_read_are_told_and_waited_for(cluster, web):
     web.wait_live()
 
 
+def test_a_file_that_is_damaged_while_it_runs_costs_no_session(cluster, web):
+    agent = web.start()
+    web.wait_live()
+    good = (web.state / "agent/node.json").read_text()
+    (web.state / "agent/node.json").write_text("{")
+    agent.wait_for_log("the files of this node cannot be read")
+    assert web.status()["session"]["state"] == "live"
+    (web.state / "agent/node.json").write_text(good)
+
+
 @pytest.mark.parametrize("name, how", [
     ("node.pem", "missing"), ("node.pem", "damaged"), ("ca.pem", "damaged")
 ])

@@ -486,6 +486,18 @@ static void join_with_a_claim_goes_on_with_the_same_key(void **state)
     assert_true(f->is_node);
 }
 
+/* Killed before a server has answered: no CA is known, and none may be kept as if it were. */
+static void join_with_a_claim_that_got_no_answer_starts_over(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    assert_true(start(f, "web1", NULL, NULL, &err));
+    node_join_free(TAKE(f->joiner));
+    start_claim(f);
+    assert_false(f->is_done);
+    assert_true(pin_equal(&f->claim, &f->ca));
+}
+
 static void what_is_no_question_is_answered_with_an_error(void **state)
 {
     Fixture *f = *state;
@@ -513,6 +525,7 @@ int main(void)
         ROW(claimed_ca_is_not_taken_because_somebody_approved_the_key),
         ROW(question_for_somebody_else_is_not_trusted),
         ROW(join_with_a_claim_goes_on_with_the_same_key),
+        ROW(join_with_a_claim_that_got_no_answer_starts_over),
         ROW(what_is_no_question_is_answered_with_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

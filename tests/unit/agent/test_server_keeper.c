@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include "cluster/authority.h"
 #include "net/world.h"
 
 typedef struct Fixture {
@@ -181,6 +182,25 @@ static void a_server_that_is_gone_is_not_started(void **state)
         world_pass(&f->world, 1);
     }
     assert_int_equal(starts(f), 1);
+    assert_string_equal(server_keeper_status(f->keeper).why, "it exited with 1");
+}
+
+/* The CA says that there was a cluster, and so these were lost. */
+static void settings_that_are_lost_are_shown(void **state)
+{
+    Fixture *f = *state;
+    found(f);
+    scratch_put(f->scratch, "state/server/" AUTHORITY_CA, "");
+    make_keeper(f, "exit 1");
+    server_keeper_look(f->keeper);
+    while (server_keeper_status(f->keeper).ends == 0) {
+        world_pass(&f->world, 1);
+    }
+    assert_int_equal(remove(scratch_place(f->scratch, "state/server/server.json")), 0);
+    while (server_keeper_status(f->keeper).state != KEEPER_ABSENT) {
+        world_pass(&f->world, 1);
+    }
+    assert_non_null(strstr(server_keeper_status(f->keeper).why, "server.json is lost"));
 }
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -194,6 +214,7 @@ int main(void)
         ROW(one_that_ends_is_started_again),
         ROW(one_that_is_killed_is_started_again),
         ROW(a_server_that_is_gone_is_not_started),
+        ROW(settings_that_are_lost_are_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/spool_frame.h"
+#include "base/crc32c.h"
 #include "base/log.h"
 #include "scratch.h"
 #include "sys/file.h"
@@ -405,6 +406,7 @@ static void test_a_spool_inside_of_a_record_is_only_a_record(void **state)
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     SpoolImage image = { .epoch = 5 };
     spool_print(&image, &inner);
+    buf_put_char(&inner, 'x'); /* the torn end: the inner frames are whole */
     image.epoch = 6;
     spool_print(&image, &text);
     size_t whole = text.len;
@@ -418,6 +420,119 @@ static void test_a_spool_inside_of_a_record_is_only_a_record(void **state)
     assert_true(spool_read(&arena, buf_str(&text), &back, &err));
     assert_int_equal(back.records.len, 1);
     assert_int_equal(back.whole, text.len);
+}
+
+static void test_a_record_may_be_empty(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    SpoolImage image = { .epoch = 6, .last_sequence = 1 }, back;
+    Error err;
+    VEC_PUSH(&arena, &image.records, ((Record){ .sequence = 1, .kind = RECORD_LOG }));
+    spool_print(&image, &text);
+    assert_true(spool_read(&arena, buf_str(&text), &back, &err));
+    assert_int_equal(back.records.len, 1);
+    assert_int_equal(back.whole, text.len);
+}
+
+#define START   "\1\0\0\0\0\0\0\0\0"
+#define START_7 "\1\7\0\0\0\0\0\0\0"
+#define DROP_1  "\3\1\0\0\0\0\0\0\0"
+#define TRIM    "\4\0\0\0\0\0\0\0\0"
+#define TRIM_7  "\4\7\0\0\0\0\0\0\0"
+#define UNKNOWN "\5\0\0\0\0\0\0\0\0"
+#define BYTES(text)              \
+    {                            \
+        (text), sizeof(text) - 1 \
+    }
+
+/* Whole frames, with entries that no writer makes. */
+static void test_a_file_begins_with_its_start_and_has_one(void **state)
+{
+    static const struct {
+        Str first, second;
+        bool ok;
+    } rows[] = {
+        { BYTES(START), BYTES(TRIM), true },        { BYTES(START_7), BYTES(TRIM_7), true },
+        { BYTES(START), BYTES(START), false },      { BYTES(TRIM), BYTES(TRIM), false },
+        { BYTES(START START), BYTES(TRIM), false }, { BYTES("\1\0\0"), BYTES(TRIM), false },
+        { BYTES(START), BYTES(TRIM_7), false },     { BYTES(START), BYTES(DROP_1), false },
+        { BYTES(START), BYTES(UNKNOWN), false },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_CLEAR(Arena) arena;
+        arena_init(&arena, ARENA_UNLIMITED);
+        AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+        SpoolImage back;
+        Error err;
+        buf_put(&text, SPOOL_MAGIC);
+        spool_put_frame(&text, 6, rows[i].first);
+        spool_put_frame(&text, 6, rows[i].second);
+        if (spool_read(&arena, buf_str(&text), &back, &err) != rows[i].ok) {
+            fail_msg("row %zu", i);
+        }
+    }
+}
+
+/* The reader refuses frames that the writer never makes. */
+static void test_empty_and_oversized_frames_are_not_read(void **state)
+{
+    static const size_t lens[] = { 0, 1, SPOOL_CONTENT_MAX, SPOOL_CONTENT_MAX + 1 };
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    for (size_t i = 0; i < COUNT_OF(lens); i++) {
+        AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+        SpoolImage image = { .epoch = 6 }, back;
+        Error err;
+        spool_print(&image, &text);
+        size_t start = text.len;
+        /* A trim to 0 takes no record away: as many of them as fit, and the start of one more. */
+        unsigned char head[SPOOL_FRAME_HEAD] = { [4] = 6 };
+        for (unsigned at = 0; at < 4; at++) {
+            head[12 + at] = (unsigned char)(lens[i] >> (8 * at));
+        }
+        buf_put(&text, str_from((const char *)head, sizeof head));
+        for (size_t at = 0; at < lens[i]; at++) {
+            buf_put_char(&text, at % 9 == 0 ? 4 : 0);
+        }
+        uint32_t crc = crc32c(str_from_offset(buf_str(&text), start + 4));
+        for (unsigned at = 0; at < 4; at++) {
+            text.data[start + at] = (char)(crc >> (8 * at));
+        }
+        bool is_frame = lens[i] > 0 && lens[i] <= SPOOL_CONTENT_MAX;
+        /* The content of a real frame is read, and is invalid at its end. */
+        assert_int_equal(spool_read(&arena, buf_str(&text), &back, &err), !is_frame);
+        if (!is_frame) {
+            assert_int_equal(back.whole, start);
+        }
+    }
+}
+
+static void test_no_more_than_the_limit_waits(void **state)
+{
+    static char body[SESSION_RECORD_MAX];
+    enum {
+        HEAD = 26, /* of a record */
+        RECORDS = SPOOL_LIVE_MAX / SESSION_RECORD_MAX,
+    };
+    for (unsigned over = 0; over < 2; over++) {
+        AUTO_CLEAR(Arena) arena;
+        arena_init(&arena, ARENA_UNLIMITED);
+        AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+        SpoolImage image = { .epoch = 6, .last_sequence = RECORDS }, back;
+        Error err;
+        for (unsigned i = 0; i < RECORDS; i++) {
+            size_t len = sizeof body - HEAD + (i == 0 ? over : 0);
+            Record record = { i + 1, RECORD_LOG, STR_EMPTY, str_from(body, len), 0 };
+            VEC_PUSH(&arena, &image.records, record);
+        }
+        spool_print(&image, &text);
+        assert_int_equal(spool_read(&arena, buf_str(&text), &back, &err), !over);
+        if (over) {
+            assert_int_equal(err.kind, ERROR_LIMIT);
+        }
+    }
 }
 
 /* No room on the disk: a limit of the process says so as well. */
@@ -479,6 +594,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_frame_of_a_failed_sync_does_not_stay, set_up,
                                         tear_down),
         cmocka_unit_test(test_a_spool_inside_of_a_record_is_only_a_record),
+        cmocka_unit_test(test_a_record_may_be_empty),
+        cmocka_unit_test(test_a_file_begins_with_its_start_and_has_one),
+        cmocka_unit_test(test_empty_and_oversized_frames_are_not_read),
+        cmocka_unit_test(test_no_more_than_the_limit_waits),
         cmocka_unit_test_setup_teardown(test_a_full_disk_makes_records_wait, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

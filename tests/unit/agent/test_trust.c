@@ -27,7 +27,9 @@ typedef struct Member {
     Error err;
     GrpcStatus status;
     Str response;
-    Buf report; /* the last one */
+    Buf report;           /* the last one */
+    int reports, refused; /* how many came, and how many of them are refused */
+    int looks;            /* for a connection that is not there */
 } Member;
 
 enum {
@@ -153,7 +155,7 @@ static bool report_came(void *context, Str body, Error *err)
     Member *member = context;
     buf_reset(&member->report);
     buf_put(&member->report, body);
-    return true;
+    return ++member->reports > member->refused || error_set(err, ERROR_LIMIT, "the outbox is full");
 }
 
 static void opened(void *context)
@@ -543,6 +545,59 @@ static void it_can_be_freed_while_it_asks(void **state)
     open_member(f, web, "web1");
 }
 
+static void a_report_is_repeated_until_it_is_taken(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    AUTO(Loop) *loop = loop_new_virtual(1);
+    TrustOptions options = { .loop = loop,
+                             .directory = &web->directory,
+                             .client = client_of,
+                             .report = report_came,
+                             .context = web };
+    Trust *trust;
+    Error err;
+    assert_true(trust_open(&options, &trust, &err));
+    web->reports = 0;
+    web->refused = 2;
+    loop_run_virtual_until(loop, loop_now_ms(loop) + 1000);
+    assert_int_equal(web->reports, 1);
+    loop_run_virtual_until(loop, loop_now_ms(loop) + 59000);
+    assert_int_equal(web->reports, 3);
+    trust_free(trust);
+}
+
+static GrpcClient *no_client_yet(void *context)
+{
+    Member *member = context;
+    member->looks++;
+    return NULL;
+}
+
+static void a_connection_is_used_at_once_when_renewal_is_due(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    AUTO(Loop) *loop = loop_new_virtual(1);
+    loop_virtual_set_wall(loop, trust_status(web->trust).certificate->not_after_ms - 1000000);
+    TrustOptions options = { .loop = loop,
+                             .directory = &web->directory,
+                             .client = no_client_yet,
+                             .report = report_came,
+                             .context = web };
+    Trust *trust;
+    Error err;
+    assert_true(trust_open(&options, &trust, &err));
+    loop_run_virtual_until(loop, loop_now_ms(loop) + 10);
+    assert_int_equal(web->looks, 1);
+    loop_run_virtual_until(loop, loop_now_ms(loop) + 10);
+    assert_int_equal(web->looks, 1); /* it waits for one */
+    trust_connected(trust);
+    loop_run_virtual_until(loop, loop_now_ms(loop) + 10);
+    assert_int_equal(web->looks, 2);
+    trust_free(trust);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -558,6 +613,8 @@ int main(void)
         ROW(the_ca_is_exchanged_while_all_stay_connected),
         ROW(what_is_no_notice_changes_nothing),
         ROW(it_can_be_freed_while_it_asks),
+        ROW(a_report_is_repeated_until_it_is_taken),
+        ROW(a_connection_is_used_at_once_when_renewal_is_due),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@ typedef struct Script {
     const char *unchanged; /* steps whose check finds nothing: "0 2" */
     const char *unknown;   /* steps whose check cannot tell */
     const char *half;      /* steps whose effect changes something before it fails */
+    const char *needless;  /* steps whose effect finds that nothing was to be done */
     bool ran_since;        /* as the last reaction was told */
 } Script;
 
@@ -64,7 +65,9 @@ static bool step_check(Call *call, Outcome *outcome, Error *err)
 
 static bool has_effect(Call *call, Outcome *outcome, bool ok)
 {
-    outcome->changed = ok || is_in(script_of(call)->half, call->step);
+    const Script *script = script_of(call);
+    outcome->changed =
+        is_in(script->half, call->step) || (ok && !is_in(script->needless, call->step));
     return ok;
 }
 
@@ -259,6 +262,16 @@ static void test_an_effect_that_failed_half_way_shows_what_it_did(void **state)
     assert_str(world.tasks[0].outcome.comment, "");
 }
 
+/* Such as a command whose output says so: what it printed is in its changes. */
+static void test_an_effect_that_changed_nothing_keeps_what_it_says(void **state)
+{
+    WORLD(world, .needless = "0");
+    assert_str(run(&world, 1), "check0 before0 apply0 after0+=");
+    assert_false(world.tasks[0].failed || world.tasks[0].outcome.changed);
+    assert_non_null(world.tasks[0].outcome.changes);
+    assert_str(world.tasks[0].outcome.diff, "-old\n+new\n");
+}
+
 static void test_without_a_journal_effects_take_place(void **state)
 {
     WORLD(world, .fails = "");
@@ -402,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_an_effect_that_cannot_be_recorded_does_not_take_place),
         cmocka_unit_test(test_a_failed_effect_that_did_nothing_shows_nothing),
         cmocka_unit_test(test_an_effect_that_failed_half_way_shows_what_it_did),
+        cmocka_unit_test(test_an_effect_that_changed_nothing_keeps_what_it_says),
         cmocka_unit_test(test_without_a_journal_effects_take_place),
         cmocka_unit_test(test_a_reaction_follows_the_effect),
         cmocka_unit_test(test_a_reaction_without_effect_is_told_that_none_came_before),
