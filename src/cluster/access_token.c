@@ -4,22 +4,18 @@
 #include <openssl/rand.h>
 
 #include "base/hex.h"
-#include "base/json_text.h"
 #include "base/utf8.h"
 #include "pki/base32.h"
 #include "pki/crypto_fault.h"
-#include "pki/json_fields.h"
 #include "sys/sha256.h"
 
-#define FORMAT "eden.access-token/1"
-#define MARK   "eden_"
+#define MARK "eden_"
 
 /* Keeps what is derived from a secret apart from everything else that is ever hashed. */
 static const char hash_domain[] = "eden access token hash 1";
 
 enum {
-    RECORD_MAX = 8 << 10,
-    RECORD_NODES = 64,
+    RECORD_MAX = 8 << 10, /* bytes of JSON */
 };
 
 _Static_assert(ACCESS_TOKEN_ID_TEXT == BASE32_TEXT(ACCESS_TOKEN_ID_BYTES), "an id is base32");
@@ -103,48 +99,57 @@ bool access_token_name_check(Str name, Error *err)
                      ACCESS_TOKEN_NAME_MAX);
 }
 
+static bool check_id(Str id, Error *err)
+{
+    return access_token_id_check(id) || error_set(err, ERROR_INVALID, "must be the ID of a token");
+}
+
+static bool check_hash(Str hash, Error *err)
+{
+    return (hash.len == ACCESS_TOKEN_HASH_TEXT && hex_is(hash)) ||
+           error_set(err, ERROR_INVALID, "must be a SHA-256");
+}
+
+static bool check_record(const void *record, Error *err)
+{
+    const AccessTokenRecord *token = record;
+    return token->expires_ms >= token->created_ms ||
+           error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
+}
+
+static const RecordField token_fields[] = {
+    { "id", RECORD_TEXT, RECORD_CHARS_AT(AccessTokenRecord, id), .is_required = true,
+      .check_text = check_id, .help = "public part of the token" },
+    { "hash", RECORD_TEXT, RECORD_CHARS_AT(AccessTokenRecord, hash), .is_required = true,
+      .check_text = check_hash, .is_secret = true, .help = "hash of its secret" },
+    { "name", RECORD_TEXT, RECORD_CHARS_AT(AccessTokenRecord, name), .is_required = true,
+      .check_text = access_token_name_check, .help = "whose it is, or what for" },
+    { "roles", RECORD_TEXT, RECORD_CODED_AT(AccessTokenRecord, roles, RoleNames, role_names_codec),
+      .shape = RECORD_LIST, .is_required = true, .help = "roles of who shows it" },
+    { "made_by", RECORD_TEXT, RECORD_CHARS_AT(AccessTokenRecord, made_by), .is_required = true,
+      .is_plain = true, .help = "who created it" },
+    { "created_ms", RECORD_INT, RECORD_INT_AT(AccessTokenRecord, created_ms), .is_required = true,
+      .max = INT64_MAX, .help = "when it was created" },
+    { "expires_ms", RECORD_INT, RECORD_INT_AT(AccessTokenRecord, expires_ms), .is_required = true,
+      .max = INT64_MAX, .help = "when it expires" },
+    { 0 },
+};
+
+static const RecordFormat token_format = {
+    .format = "eden.access-token/1",
+    .what = "the record of an API token",
+    .fields = token_fields,
+    .size = sizeof(AccessTokenRecord),
+    .text_max = RECORD_MAX,
+    .check = check_record,
+};
+
 void access_token_record_print(const AccessTokenRecord *record, Buf *out)
 {
-    buf_put_format(out,
-                   "{\"format\":\"" FORMAT "\",\"id\":\"%s\",\"hash\":\"%s\",\"name\":", record->id,
-                   record->hash);
-    json_text_put(out, str_from_c(record->name));
-    buf_put_c(out, ",\"roles\":");
-    role_names_print(record->roles.text, out);
-    buf_put_c(out, ",\"made_by\":");
-    json_text_put(out, str_from_c(record->made_by));
-    buf_put_format(out, ",\"created_ms\":%lld,\"expires_ms\":%lld}", (long long)record->created_ms,
-                   (long long)record->expires_ms);
+    record_print(&token_format, record, out);
 }
 
 bool access_token_record_read(Arena *arena, Str text, AccessTokenRecord *out, Error *err)
 {
-    Value object, said, id, hash, name, roles, made_by, created, expires;
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },     { "id", VALUE_STRING, false, &id },
-        { "hash", VALUE_STRING, false, &hash },       { "name", VALUE_STRING, false, &name },
-        { "roles", VALUE_LIST, false, &roles },       { "made_by", VALUE_STRING, false, &made_by },
-        { "created_ms", VALUE_INT, false, &created }, { "expires_ms", VALUE_INT, false, &expires },
-    };
-    AccessTokenRecord record = { 0 };
-    if (!json_object_read(arena, text, RECORD_MAX, RECORD_NODES, &object, err) ||
-        !json_format_check(object, FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !access_token_name_check(value_str(name), err) ||
-        !role_names_read(roles, &record.roles, err)) {
-        return error_wrap(err, "the record of a token of the API");
-    }
-    if (!access_token_id_check(value_str(id)) || !json_copy(id, record.id, sizeof record.id) ||
-        hash.len != ACCESS_TOKEN_HASH_TEXT || !hex_is(value_str(hash)) ||
-        !json_copy(hash, record.hash, sizeof record.hash) ||
-        !json_copy(name, record.name, sizeof record.name) || !utf8_is_plain(value_str(made_by)) ||
-        !json_copy(made_by, record.made_by, sizeof record.made_by) || created.integer < 0 ||
-        expires.integer < created.integer) {
-        return error_set(err, ERROR_INVALID,
-                         "the record of a token of the API: a field is out of its range");
-    }
-    record.created_ms = created.integer;
-    record.expires_ms = expires.integer;
-    *out = record;
-    return true;
+    return record_read(&token_format, arena, text, RECORD_STORED, out, err);
 }

@@ -3,13 +3,10 @@
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 
-#include "base/json_text.h"
+#include "lang/record.h"
 #include "pki/base32.h"
 #include "pki/crypto_fault.h"
-#include "pki/json_fields.h"
 #include "sys/sha256.h"
-
-#define FORMAT "eden.browser/1"
 
 static const char hash_domain[] = "eden browser hash 1";
 static const char csrf_domain[] = "eden browser csrf 1";
@@ -18,8 +15,7 @@ const char browser_cookie_gone[] =
     BROWSER_COOKIE "=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0";
 
 enum {
-    RECORD_MAX = 1024,
-    RECORD_NODES = 20,
+    RECORD_MAX = 1024, /* bytes of JSON */
     HEADER_MAX = 16 << 10,
 };
 
@@ -120,39 +116,40 @@ void browser_cookie_set(const BrowserSecret *secret, Buf *out)
                    secret->text);
 }
 
+static bool check_record(const void *record, Error *err)
+{
+    const BrowserRecord *session = record;
+    return session->expires_ms >= session->created_ms ||
+           error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
+}
+
+static const RecordField browser_fields[] = {
+    { "credential", RECORD_TEXT, RECORD_CHARS_AT(BrowserRecord, credential), .is_required = true,
+      .help = "what it was created from, and ends with" },
+    { "credential_made_ms", RECORD_INT, RECORD_INT_AT(BrowserRecord, credential_made_ms),
+      .is_required = true, .help = "when that was created" },
+    { "created_ms", RECORD_INT, RECORD_INT_AT(BrowserRecord, created_ms), .is_required = true,
+      .max = INT64_MAX, .help = "when the session was created" },
+    { "expires_ms", RECORD_INT, RECORD_INT_AT(BrowserRecord, expires_ms), .is_required = true,
+      .max = INT64_MAX, .help = "when it expires" },
+    { 0 },
+};
+
+static const RecordFormat browser_format = {
+    .format = "eden.browser/1",
+    .what = "the record of a browser session",
+    .fields = browser_fields,
+    .size = sizeof(BrowserRecord),
+    .text_max = RECORD_MAX,
+    .check = check_record,
+};
+
 void browser_record_print(const BrowserRecord *record, Buf *out)
 {
-    buf_put_c(out, "{\"format\":\"" FORMAT "\",\"credential\":");
-    json_text_put(out, str_from_c(record->credential));
-    buf_put_format(out, ",\"credential_made_ms\":%lld,\"created_ms\":%lld,\"expires_ms\":%lld}",
-                   (long long)record->credential_made_ms, (long long)record->created_ms,
-                   (long long)record->expires_ms);
+    record_print(&browser_format, record, out);
 }
 
 bool browser_record_read(Arena *arena, Str text, BrowserRecord *out, Error *err)
 {
-    Value object, said, credential, made, created, expires;
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },
-        { "credential", VALUE_STRING, false, &credential },
-        { "credential_made_ms", VALUE_INT, false, &made },
-        { "created_ms", VALUE_INT, false, &created },
-        { "expires_ms", VALUE_INT, false, &expires },
-    };
-    BrowserRecord record = { 0 };
-    if (!json_object_read(arena, text, RECORD_MAX, RECORD_NODES, &object, err) ||
-        !json_format_check(object, FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
-        return error_wrap(err, "the record of a browser");
-    }
-    if (!json_copy(credential, record.credential, sizeof record.credential) ||
-        created.integer < 0 || expires.integer < created.integer) {
-        return error_set(err, ERROR_INVALID,
-                         "the record of a browser: a field is out of its range");
-    }
-    record.credential_made_ms = made.integer;
-    record.created_ms = created.integer;
-    record.expires_ms = expires.integer;
-    *out = record;
-    return true;
+    return record_read(&browser_format, arena, text, RECORD_STORED, out, err);
 }

@@ -2,106 +2,68 @@
 
 #include <stdio.h>
 
-#include "base/json_text.h"
 #include "net/address.h"
-#include "pki/json_fields.h"
-
-enum {
-    RECORD_VALUES = 16 * JOINING_MACHINES_MAX
-};
-
-#define FORMAT "eden.joining/2"
 
 /* --- As text --------------------------------------------------------------------------------- */
 
-static void put_machine(Buf *out, const JoiningMachine *machine)
+static const RecordField machine_fields[] = {
+    { "key", RECORD_TEXT, RECORD_CODED_AT(JoiningMachine, key, Pin, pin_codec), .is_required = true,
+      .help = "pin of the public key that asks" },
+    { "approved", RECORD_BOOL, RECORD_BOOL_AT(JoiningMachine, is_approved), .is_required = true,
+      .help = "whether this key is approved under this name" },
+    { "address", RECORD_TEXT, RECORD_CHARS_AT(JoiningMachine, address), .is_required = true,
+      .help = "address that the join request came from" },
+    { "asked_ms", RECORD_INT, RECORD_INT_AT(JoiningMachine, asked_ms), .is_required = true,
+      .help = "when it asked last, or was approved" },
+    { "until_ms", RECORD_INT, RECORD_INT_AT(JoiningMachine, until_ms), .is_required = true,
+      .help = "when the request expires" },
+    { RECORD_UNKNOWN_AT(JoiningMachine, unknown) },
+    { 0 },
+};
+
+static const RecordField joining_fields[] = {
+    { "name", RECORD_TEXT, RECORD_CHARS_AT(JoiningRecord, name), .is_required = true,
+      .check_text = node_name_check, .help = "name that is asked for" },
+    { "machines", RECORD_OBJECT,
+      RECORD_STRUCTS_AT(JoiningRecord, machines, count, JoiningMachine, machine_fields),
+      .is_required = true, .help = "machines that ask for it" },
+    { RECORD_UNKNOWN_AT(JoiningRecord, unknown) },
+    { 0 },
+};
+
+static bool check_joining(const void *record, Error *err)
 {
-    char pin[PIN_TEXT + 1];
-    pin_text(&machine->key, pin);
-    buf_put_format(out, "{\"key\":\"%s\",\"approved\":%s,\"address\":", pin,
-                   machine->is_approved ? "true" : "false");
-    json_text_put(out, str_from_c(machine->address));
-    buf_put_format(out, ",\"asked_ms\":%lld,\"until_ms\":%lld}", (long long)machine->asked_ms,
-                   (long long)machine->until_ms);
+    const JoiningRecord *joining = record;
+    uint32_t approved = 0;
+    for (uint32_t i = 0; i < joining->count; i++) {
+        for (uint32_t before = 0; before < i; before++) {
+            if (pin_equal(&joining->machines[before].key, &joining->machines[i].key)) {
+                return error_set(err, ERROR_INVALID, "'machines': a key is there twice");
+            }
+        }
+        approved += joining->machines[i].is_approved;
+    }
+    return (joining->count > 0 || error_set(err, ERROR_INVALID, "'machines': must not be empty")) &&
+           (approved <= 1 || error_set(err, ERROR_INVALID, "'machines': several are approved"));
 }
+
+static const RecordFormat joining_format = {
+    .format = "eden.joining/2",
+    .what = "the record of a machine that asks to join",
+    .fields = joining_fields,
+    .size = sizeof(JoiningRecord),
+    .text_max = JOINING_RECORD_MAX,
+    .check = check_joining,
+};
 
 void joining_record_print(const JoiningRecord *record, Buf *out)
 {
-    buf_put_c(out, "{\"format\":\"" FORMAT "\",\"name\":");
-    json_text_put(out, str_from_c(record->name));
-    buf_put_c(out, ",\"machines\":[");
-    for (uint32_t i = 0; i < record->count; i++) {
-        buf_put_c(out, i > 0 ? "," : "");
-        put_machine(out, &record->machines[i]);
-    }
-    buf_put_c(out, "]}");
-}
-
-static bool read_machine(Value object, JoiningMachine *out, Error *err)
-{
-    Value key, approved, address, asked, until;
-    const JsonField fields[] = {
-        { "key", VALUE_STRING, false, &key },         { "approved", VALUE_BOOL, false, &approved },
-        { "address", VALUE_STRING, false, &address }, { "asked_ms", VALUE_INT, false, &asked },
-        { "until_ms", VALUE_INT, false, &until },
-    };
-    if (object.kind != VALUE_MAP) {
-        return error_set(err, ERROR_INVALID, "a machine must be an object");
-    }
-    if (!json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !pin_parse(value_str(key), &out->key, err)) {
-        return false;
-    }
-    if (!json_copy(address, out->address, sizeof out->address)) {
-        return error_set(err, ERROR_INVALID, "the address is too long");
-    }
-    out->is_approved = approved.boolean;
-    out->asked_ms = asked.integer;
-    out->until_ms = until.integer;
-    return true;
-}
-
-static bool read_machines(Value list, JoiningRecord *out, Error *err)
-{
-    if (list.list->len == 0 || list.list->len > JOINING_MACHINES_MAX) {
-        return error_set(err, ERROR_INVALID, "%u machines: there are 1 to %d", list.list->len,
-                         JOINING_MACHINES_MAX);
-    }
-    bool is_approved = false;
-    for (uint32_t i = 0; i < list.list->len; i++) {
-        JoiningMachine *machine = &out->machines[i];
-        if (!read_machine(list.list->items[i], machine, err)) {
-            return false;
-        }
-        if (joining_record_find(out, &machine->key) != NULL ||
-            (machine->is_approved && is_approved)) {
-            return error_set(err, ERROR_INVALID, "a key is there, or is approved, twice");
-        }
-        is_approved = is_approved || machine->is_approved;
-        out->count++;
-    }
-    return true;
+    record_print(&joining_format, record, out);
 }
 
 bool joining_record_read(Arena *arena, Str text, JoiningRecord *out, Error *err)
 {
-    Value object, said, name, machines;
-    JoiningRecord *record = ARENA_NEW(arena, JoiningRecord);
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },
-        { "name", VALUE_STRING, false, &name },
-        { "machines", VALUE_LIST, false, &machines },
-    };
-    *record = (JoiningRecord){ 0 };
-    if (!json_object_read(arena, text, JOINING_RECORD_MAX, RECORD_VALUES, &object, err) ||
-        !json_format_check(object, FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !node_name_check(value_str(name), err) || !read_machines(machines, record, err)) {
-        return error_wrap(err, "the record of a machine that asks to join");
-    }
-    snprintf(record->name, sizeof record->name, "%" STR_FMT, STR_ARG(value_str(name)));
-    *out = *record;
-    return true;
+    return record_read(&joining_format, arena, text, RECORD_STORED, out, err);
 }
 
 /* --- Machines -------------------------------------------------------------------------------- */

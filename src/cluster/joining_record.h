@@ -22,12 +22,14 @@ typedef struct JoiningMachine {
     char address[ADDRESS_TEXT_SIZE]; /* it asked from; empty: approved before it asked */
     int64_t asked_ms;                /* last, or when it was approved */
     int64_t until_ms;                /* from then on the row means nothing */
+    Value unknown;                   /* what a newer server wrote */
 } JoiningMachine;
 
 typedef struct JoiningRecord {
     char name[NODE_NAME_MAX + 1];
     uint32_t count;
     JoiningMachine machines[JOINING_MACHINES_MAX];
+    Value unknown; /* the same */
 } JoiningRecord;
 
 void joining_record_print(const JoiningRecord *record, Buf *out);

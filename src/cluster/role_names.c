@@ -74,3 +74,15 @@ void role_names_print(const char *text, Buf *out)
     }
     buf_put_char(out, ']');
 }
+
+static bool decode(Arena *arena, Value list, void *member, Error *err)
+{
+    return role_names_read(list, member, err);
+}
+
+static void encode(const void *member, Buf *out)
+{
+    role_names_print(((const RoleNames *)member)->text, out);
+}
+
+const RecordCodec role_names_codec = { decode, encode };

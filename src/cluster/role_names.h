@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "cluster/access_rules.h"
+#include "lang/record.h"
 
 enum {
     ROLE_NAMES_TEXT = ROLES_MAX * (ROLE_NAME_MAX + 1) - 1,
@@ -19,5 +20,7 @@ MUST_CHECK bool role_names_make(const Str *names, uint32_t count, RoleNames *out
 MUST_CHECK bool role_names_read(Value list, RoleNames *out, Error *err);
 /* As a list of JSON. */
 void role_names_print(const char *text, Buf *out);
+/* A RoleNames as a list of texts. */
+extern const RecordCodec role_names_codec;
 /* Walks them: start with `*rest` the whole text. */
 bool role_names_next(Str *rest, Str *out);

@@ -10,27 +10,12 @@
 #include "cluster/cluster_keys.h"
 #include "pki/ca.h"
 #include "pki/csr.h"
-#include "pki/json_fields.h"
-
-#define FORMAT "eden.user-certificate/1"
 
 enum {
-    RECORD_MAX = 8 << 10,
-    RECORD_NODES = 64,
+    RECORD_MAX = 8 << 10, /* bytes of JSON */
 };
 
 /* --- Records --------------------------------------------------------------------------------- */
-
-static void user_certificate_record_print(const UserCertificateRecord *record, Buf *out)
-{
-    buf_put_format(out, "{\"format\":\"" FORMAT "\",\"serial\":\"%s\",\"user\":\"%s\",\"roles\":",
-                   record->serial, record->user);
-    role_names_print(record->roles.text, out);
-    buf_put_c(out, ",\"made_by\":");
-    json_text_put(out, str_from_c(record->made_by));
-    buf_put_format(out, ",\"created_ms\":%lld,\"expires_ms\":%lld}", (long long)record->created_ms,
-                   (long long)record->expires_ms);
-}
 
 static bool check_serial(Str serial, Error *err)
 {
@@ -39,34 +24,42 @@ static bool check_serial(Str serial, Error *err)
                      SERIAL_OURS);
 }
 
+static bool check_record(const void *record, Error *err)
+{
+    const UserCertificateRecord *certificate = record;
+    return certificate->expires_ms >= certificate->created_ms ||
+           error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
+}
+
+static const RecordField certificate_fields[] = {
+    { "serial", RECORD_TEXT, RECORD_CHARS_AT(UserCertificateRecord, serial), .is_required = true,
+      .check_text = check_serial, .help = "serial number" },
+    { "user", RECORD_TEXT, RECORD_CHARS_AT(UserCertificateRecord, user), .is_required = true,
+      .check_text = user_name_check, .help = "name of the user" },
+    { "roles", RECORD_TEXT,
+      RECORD_CODED_AT(UserCertificateRecord, roles, RoleNames, role_names_codec),
+      .shape = RECORD_LIST, .is_required = true, .help = "roles of the user" },
+    { "made_by", RECORD_TEXT, RECORD_CHARS_AT(UserCertificateRecord, made_by), .is_required = true,
+      .help = "who created it" },
+    { "created_ms", RECORD_INT, RECORD_INT_AT(UserCertificateRecord, created_ms),
+      .is_required = true, .max = INT64_MAX, .help = "when it was created" },
+    { "expires_ms", RECORD_INT, RECORD_INT_AT(UserCertificateRecord, expires_ms),
+      .is_required = true, .max = INT64_MAX, .help = "when it expires" },
+    { 0 },
+};
+
+static const RecordFormat certificate_format = {
+    .format = "eden.user-certificate/1",
+    .what = "the record of a user's certificate",
+    .fields = certificate_fields,
+    .size = sizeof(UserCertificateRecord),
+    .text_max = RECORD_MAX,
+    .check = check_record,
+};
+
 bool user_certificate_record_read(Arena *arena, Str text, UserCertificateRecord *out, Error *err)
 {
-    Value object, said, serial, user, roles, made_by, created, expires;
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },     { "serial", VALUE_STRING, false, &serial },
-        { "user", VALUE_STRING, false, &user },       { "roles", VALUE_LIST, false, &roles },
-        { "made_by", VALUE_STRING, false, &made_by }, { "created_ms", VALUE_INT, false, &created },
-        { "expires_ms", VALUE_INT, false, &expires },
-    };
-    UserCertificateRecord record = { 0 };
-    if (!json_object_read(arena, text, RECORD_MAX, RECORD_NODES, &object, err) ||
-        !json_format_check(object, FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !check_serial(value_str(serial), err) || !user_name_check(value_str(user), err) ||
-        !role_names_read(roles, &record.roles, err)) {
-        return error_wrap(err, "the record of a user's certificate");
-    }
-    if (!json_copy(serial, record.serial, sizeof record.serial) ||
-        !json_copy(user, record.user, sizeof record.user) ||
-        !json_copy(made_by, record.made_by, sizeof record.made_by) || created.integer < 0 ||
-        expires.integer < created.integer) {
-        return error_set(err, ERROR_INVALID,
-                         "the record of a user's certificate: a field is out of its range");
-    }
-    record.created_ms = created.integer;
-    record.expires_ms = expires.integer;
-    *out = record;
-    return true;
+    return record_read(&certificate_format, arena, text, RECORD_STORED, out, err);
 }
 
 static bool read_record(Arena *arena, Str text, void *out, Error *err)
@@ -154,7 +147,7 @@ void user_certificate_issue(const CertifySettings *settings, const UserCertifica
         issuing_end(issuing, 0, &err);
         return;
     }
-    user_certificate_record_print(&issuing->record, &text);
+    record_print(&certificate_format, &issuing->record, &text);
     credential_records_add(&settings->at, &user_certificate_records,
                            &(CredentialDraft){ .id = str_from_c(issuing->record.serial),
                                                .text = buf_str(&text),

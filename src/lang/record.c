@@ -1,9 +1,11 @@
 #include "lang/record.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/bug.h"
+#include "base/enum_names.h"
 #include "base/json_out.h"
 #include "base/json_text.h"
 #include "base/suggest.h"
@@ -71,6 +73,25 @@ static bool is_choice(const char *choices, Str text)
     return false;
 }
 
+/* What the choices are, with '|' between them. */
+static const char *choices_of(Arena *arena, const RecordField *field)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    for (size_t i = 0; i < field->name_count; i++) {
+        buf_put_c(&text, i > 0 ? "|" : "");
+        buf_put_c(&text, field->names[i]);
+    }
+    buf_put_char(&text, '\0');
+    return field->names == NULL ? field->choices : buf_str(&text).data;
+}
+
+static bool is_one(const RecordField *field, Str text)
+{
+    size_t value;
+    return field->names == NULL ? is_choice(field->choices, text)
+                                : enum_names_find(field->names, field->name_count, text, &value);
+}
+
 static Str nearest_choice(Arena *arena, const char *choices, Str text)
 {
     Suggest suggest = suggest_make(text);
@@ -129,9 +150,10 @@ static void check_text(const Check *check, const RecordField *field, Str text, c
         TELL(check, path, "longer than the %lld bytes that it may have", (long long)field->max);
     } else if ((int64_t)text.len < field->min) {
         TELL(check, path, "must not be empty");
-    } else if (field->type == RECORD_CHOICE && !is_choice(field->choices, text)) {
-        Str near = nearest_choice(check->arena, field->choices, text);
-        TELL(check, path, "must be one of %s%" STR_FMT, field->choices, STR_ARG(near));
+    } else if (field->type == RECORD_CHOICE && !is_one(field, text)) {
+        const char *choices = choices_of(check->arena, field);
+        Str near = nearest_choice(check->arena, choices, text);
+        TELL(check, path, "must be one of %s%" STR_FMT, choices, STR_ARG(near));
     } else if (field->is_plain && !utf8_is_plain(text)) {
         TELL(check, path, "must have no control characters");
     } else if (field->check_text != NULL && !field->check_text(text, &err)) {
@@ -284,10 +306,13 @@ void fields_check(Arena *arena, const RecordField *fields, Value map, Str pointe
 
 /* --- Describing ------------------------------------------------------------------------------ */
 
-static void put_choices(Buf *out, const char *choices)
+static void put_choices(Buf *out, const RecordField *field)
 {
-    Str rest = str_from_c(choices), word;
+    Str rest = field->names == NULL ? str_from_c(field->choices) : STR_EMPTY, word;
     json_out_open(out, "enum", '[');
+    for (size_t i = 0; i < field->name_count; i++) {
+        json_out_item(out, str_from_c(field->names[i]));
+    }
     while (str_split_next(&rest, '|', &word)) {
         json_out_item(out, word);
     }
@@ -298,7 +323,7 @@ static void put_text_schema(Buf *out, const RecordField *field)
 {
     json_out_text(out, "type", STR("string"));
     if (field->type == RECORD_CHOICE) {
-        put_choices(out, field->choices);
+        put_choices(out, field);
     }
     if (field->type == RECORD_TIME) {
         json_out_text(out, "format", STR("date-time"));
@@ -416,16 +441,43 @@ static bool copy_chars(Str text, char *out, size_t size, Error *err)
     return true;
 }
 
+static bool read_int(const RecordField *field, int64_t number, char *at, Error *err)
+{
+    bool is_signed = field->place == RECORD_AS_INT;
+    int64_t min = !is_signed ? 0 : field->size == sizeof(int) ? INT_MIN : INT64_MIN;
+    int64_t max = field->size == sizeof(int64_t)    ? INT64_MAX
+                  : field->size == sizeof(uint16_t) ? UINT16_MAX
+                  : is_signed                       ? INT_MAX
+                                                    : UINT32_MAX;
+    if (number < min || number > max) {
+        return error_set(err, ERROR_INVALID, "must be from %lld to %lld", (long long)min,
+                         (long long)max);
+    }
+    switch (field->size) {
+    case sizeof(uint16_t): *(uint16_t *)at = (uint16_t)number; break;
+    case sizeof(uint32_t): *(uint32_t *)at = (uint32_t)number; break;
+    default: *(int64_t *)at = number; break;
+    }
+    return true;
+}
+
 /* `at` is where the member lies. That the value is of the type was checked. */
 static bool read_one(Arena *arena, const RecordField *field, Value value, char *at, Error *err)
 {
+    size_t number = 0;
     switch (field->place) {
     case RECORD_AS_CHARS: return copy_chars(value_str(value), at, field->size, err);
     case RECORD_AS_STR: *(Str *)at = value_str(value); return true;
-    case RECORD_AS_INT: *(int64_t *)at = value.integer; return true;
+    case RECORD_AS_INT:
+    case RECORD_AS_UINT: return read_int(field, value.integer, at, err);
     case RECORD_AS_BOOL: *(bool *)at = value.boolean; return true;
-    case RECORD_AS_CODED: return field->codec->read(value_str(value), at, err);
-    case RECORD_AS_STRUCT: return read_fields(arena, field->fields, value, at, err);
+    case RECORD_AS_ENUM:
+        enum_names_find(field->names, field->name_count, value_str(value), &number);
+        *(unsigned *)at = (unsigned)number;
+        return true;
+    case RECORD_AS_CODED: return field->codec->read(arena, value, at, err);
+    case RECORD_AS_STRUCT:
+    case RECORD_AS_POINTER: return read_fields(arena, field->fields, value, at, err);
     default: BUG("a field without a place");
     }
 }
@@ -436,14 +488,25 @@ static bool read_array(Arena *arena, const RecordField *field, Value list, char 
         return error_set(err, ERROR_INVALID, "has %u items; at most %u are allowed", list.list->len,
                          field->capacity);
     }
+    char *items = base + field->offset;
+    if (field->place == RECORD_AS_POINTER) {
+        items = arena_alloc_array(arena, list.list->len, field->size);
+        memset(items, 0, list.list->len * field->size);
+        *(void **)(base + field->offset) = items;
+    }
     for (uint32_t i = 0; i < list.list->len; i++) {
-        char *at = base + field->offset + (size_t)i * field->size;
-        if (!read_one(arena, field, list.list->items[i], at, err)) {
+        if (!read_one(arena, field, list.list->items[i], items + i * field->size, err)) {
             return error_wrap(err, "item %u", i + 1);
         }
     }
     *(uint32_t *)(base + field->count_offset) = list.list->len;
     return true;
+}
+
+static bool is_array(const RecordField *field)
+{
+    return field->shape == RECORD_LIST && field->place != RECORD_AS_VALUE &&
+           field->place != RECORD_AS_CODED;
 }
 
 static void keep_unknown(Arena *arena, const RecordField *fields, Value map, Value *out)
@@ -469,7 +532,7 @@ static bool read_fields(Arena *arena, const RecordField *fields, Value map, char
         } else if (field->place == RECORD_AS_VALUE) {
             *(Value *)(base + field->offset) =
                 value != NULL ? *value : empty_value(arena, field->shape, field->type);
-        } else if (value != NULL && value->kind != VALUE_NULL && field->shape == RECORD_LIST) {
+        } else if (value != NULL && value->kind != VALUE_NULL && is_array(field)) {
             ok = read_array(arena, field, *value, base, err);
         } else if (value != NULL && value->kind != VALUE_NULL) {
             ok = read_one(arena, field, *value, base + field->offset, err);
@@ -563,20 +626,33 @@ static void print_value(Buf *out, const RecordField *field, Value value)
     BUG_IF(!printed); /* it was read from JSON, or made to be printed */
 }
 
+static int64_t int_at(const RecordField *field, const char *at)
+{
+    switch (field->size) {
+    case sizeof(uint16_t): return *(const uint16_t *)at;
+    case sizeof(uint32_t):
+        return field->place == RECORD_AS_INT ? *(const int *)at : (int64_t) * (const uint32_t *)at;
+    default: return *(const int64_t *)at;
+    }
+}
+
 static void print_one(const RecordField *field, const char *at, Buf *out)
 {
-    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    const char *name;
     switch (field->place) {
     case RECORD_AS_CHARS: json_text_put(out, str_from_c(at)); break;
     case RECORD_AS_STR: json_text_put(out, *(const Str *)at); break;
-    case RECORD_AS_INT: buf_put_i64(out, *(const int64_t *)at); break;
+    case RECORD_AS_INT:
+    case RECORD_AS_UINT: buf_put_i64(out, int_at(field, at)); break;
     case RECORD_AS_BOOL: buf_put_c(out, *(const bool *)at ? "true" : "false"); break;
     case RECORD_AS_VALUE: print_value(out, field, *(const Value *)at); break;
-    case RECORD_AS_CODED:
-        field->codec->print(at, &text);
-        json_text_put(out, buf_str(&text));
+    case RECORD_AS_ENUM:
+        name = enum_names_get(field->names, field->name_count, *(const unsigned *)at, field->name);
+        json_text_put(out, str_from_c(name));
         break;
+    case RECORD_AS_CODED: field->codec->print(at, out); break;
     case RECORD_AS_STRUCT:
+    case RECORD_AS_POINTER:
         buf_put_char(out, '{');
         print_fields(field->fields, at, out);
         buf_put_char(out, '}');
@@ -598,14 +674,16 @@ static bool is_empty_value(Value value)
 static bool is_empty(const RecordField *field, const char *base)
 {
     const char *at = base + field->offset;
-    if (field->shape == RECORD_LIST && field->place != RECORD_AS_VALUE) {
+    if (is_array(field)) {
         return *(const uint32_t *)(base + field->count_offset) == 0;
     }
     switch (field->place) {
     case RECORD_AS_CHARS: return at[0] == '\0';
     case RECORD_AS_STR: return ((const Str *)at)->len == 0;
-    case RECORD_AS_INT: return *(const int64_t *)at == 0;
+    case RECORD_AS_INT:
+    case RECORD_AS_UINT: return int_at(field, at) == 0;
     case RECORD_AS_BOOL: return !*(const bool *)at;
+    case RECORD_AS_ENUM: return *(const unsigned *)at == 0;
     case RECORD_AS_VALUE: return is_empty_value(*(const Value *)at);
     default: return false;
     }
@@ -614,11 +692,15 @@ static bool is_empty(const RecordField *field, const char *base)
 static void print_array(const RecordField *field, const char *base, Buf *out)
 {
     uint32_t count = *(const uint32_t *)(base + field->count_offset);
+    const char *items = base + field->offset;
+    if (field->place == RECORD_AS_POINTER) {
+        items = *(const char *const *)items;
+    }
     BUG_IF(count > field->capacity);
     buf_put_char(out, '[');
     for (uint32_t i = 0; i < count; i++) {
         buf_put_c(out, i > 0 ? "," : "");
-        print_one(field, base + field->offset + (size_t)i * field->size, out);
+        print_one(field, items + i * field->size, out);
     }
     buf_put_char(out, ']');
 }
@@ -644,7 +726,7 @@ static void print_fields(const RecordField *fields, const char *base, Buf *out)
             continue;
         }
         json_out_name(out, field->name);
-        if (field->shape == RECORD_LIST && field->place != RECORD_AS_VALUE) {
+        if (is_array(field)) {
             print_array(field, base, out);
         } else {
             print_one(field, base + field->offset, out);

@@ -49,18 +49,22 @@ typedef enum RecordPlace {
     RECORD_NOWHERE,
     RECORD_AS_CHARS, /* char[size], with a NUL */
     RECORD_AS_STR,   /* in the arena, or borrowed from the text */
-    RECORD_AS_INT,   /* int64_t */
+    RECORD_AS_INT,   /* int64_t, int */
+    RECORD_AS_UINT,  /* uint64_t, uint32_t, uint16_t */
     RECORD_AS_BOOL,
+    RECORD_AS_ENUM,    /* whose constants are called `names` */
     RECORD_AS_VALUE,   /* of any shape */
-    RECORD_AS_CODED,   /* what its codec makes of a text */
-    RECORD_AS_STRUCT,  /* of `fields` */
+    RECORD_AS_CODED,   /* of any shape: what its codec makes of it */
+    RECORD_AS_STRUCT,  /* of `fields`; a list of them is an array in the struct */
+    RECORD_AS_POINTER, /* a list of such structs in the arena */
     RECORD_AS_UNKNOWN, /* Value: a map of the fields that the table has not */
 } RecordPlace;
 
-/* A text that is something else in memory: a fingerprint, an address. */
+/* What is something else in memory than in JSON: a fingerprint, an address. That the value has its type
+ * and shape was checked. */
 typedef struct RecordCodec {
-    bool (*read)(Str text, void *member, Error *err);
-    void (*print)(const void *member, Buf *out); /* the text, without quotes */
+    bool (*read)(Arena *arena, Value value, void *member, Error *err);
+    void (*print)(const void *member, Buf *out); /* as JSON */
 } RecordCodec;
 
 typedef struct RecordField RecordField;
@@ -70,8 +74,10 @@ struct RecordField {
     RecordPlace place;
     size_t offset, size; /* in the struct; of a list, the size of one item */
     size_t count_offset; /* of a list in the struct: where the uint32_t with its length is, and */
-    uint32_t capacity;   /* how many items have room */
+    uint32_t capacity;   /* how many items it may have */
     const RecordCodec *codec;
+    const char *const *names;                 /* of the constants of an enum, and */
+    size_t name_count;                        /* how many */
     bool (*check_text)(Str text, Error *err); /* beyond all below; NULL: nothing */
 
     RecordShape shape;
@@ -94,9 +100,21 @@ struct RecordField {
     .size = sizeof(((Struct *)0)->member)
 #define RECORD_CHARS_AT(Struct, member) RECORD_PLACE(RECORD_AS_CHARS, Struct, member, char *)
 #define RECORD_STR_AT(Struct, member)   RECORD_PLACE(RECORD_AS_STR, Struct, member, Str)
-#define RECORD_INT_AT(Struct, member)   RECORD_PLACE(RECORD_AS_INT, Struct, member, int64_t)
 #define RECORD_BOOL_AT(Struct, member)  RECORD_PLACE(RECORD_AS_BOOL, Struct, member, bool)
 #define RECORD_VALUE_AT(Struct, member) RECORD_PLACE(RECORD_AS_VALUE, Struct, member, Value)
+#define RECORD_INT_AT(Struct, member)                \
+    .place = _Generic(((Struct *)0)->member, int64_t \
+                      : RECORD_AS_INT, int           \
+                      : RECORD_AS_INT, uint64_t      \
+                      : RECORD_AS_UINT, uint32_t     \
+                      : RECORD_AS_UINT, uint16_t     \
+                      : RECORD_AS_UINT),             \
+    .offset = offsetof(Struct, member), .size = sizeof(((Struct *)0)->member)
+/* `prefix` as in DEFINE_ENUM_NAMES. */
+#define RECORD_ENUM_AT(Struct, member, prefix)                      \
+    .place = RECORD_AS_ENUM, .offset = offsetof(Struct, member),    \
+    .size = sizeof(((Struct *)0)->member), .names = prefix##_names, \
+    .name_count = COUNT_OF(prefix##_names)
 #define RECORD_CODED_AT(Struct, member, Type, how) \
     RECORD_PLACE(RECORD_AS_CODED, Struct, member, Type), .codec = &(how)
 #define RECORD_STRUCT_AT(Struct, member, Type, table) \
@@ -108,6 +126,12 @@ struct RecordField {
                        : offsetof(Struct, member)),                     \
     .size = sizeof(Type), .capacity = COUNT_OF(((Struct *)0)->member),  \
     .count_offset = _Generic(((Struct *)0)->count, uint32_t             \
+                             : offsetof(Struct, count))
+/* A pointer in the struct to an array in the arena, which has `max` items at most. */
+#define RECORD_POINTER_AT(Struct, member, count, max, Type, table)               \
+    .place = RECORD_AS_POINTER, .shape = RECORD_LIST, .fields = (table),         \
+    .offset = offsetof(Struct, member), .size = sizeof(Type), .capacity = (max), \
+    .count_offset = _Generic(((Struct *)0)->count, uint32_t                      \
                              : offsetof(Struct, count))
 #define RECORD_UNKNOWN_AT(Struct, member) \
     .name = "", RECORD_PLACE(RECORD_AS_UNKNOWN, Struct, member, Value)

@@ -66,16 +66,16 @@ bool pin_parse(Str text, Pin *out, Error *err)
     return true;
 }
 
-static bool pin_decode(Str text, void *member, Error *err)
+static bool pin_decode(Arena *arena, Value value, void *member, Error *err)
 {
-    return pin_parse(text, member, err);
+    return pin_parse(value_str(value), member, err);
 }
 
 static void pin_encode(const void *member, Buf *out)
 {
     char text[PIN_TEXT + 1];
     pin_text(member, text);
-    buf_put_c(out, text);
+    buf_put_format(out, "\"%s\"", text);
 }
 
 const RecordCodec pin_codec = { pin_decode, pin_encode };

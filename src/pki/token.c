@@ -4,21 +4,18 @@
 #include <openssl/rand.h>
 
 #include "base/hex.h"
-#include "base/json_text.h"
 #include "base/utf8.h"
+#include "lang/record.h"
 #include "pki/base32.h"
 #include "pki/crypto_fault.h"
-#include "pki/json_fields.h"
 #include "sys/sha256.h"
 
-static const char format[] = "eden.token/1";
 /* Keep what is derived from a secret apart from everything else that is ever hashed. */
 static const char key_domain[] = "eden token key 1";
 static const char hash_domain[] = "eden token hash 1";
 
 enum {
     RECORD_MAX = 2048, /* bytes of JSON */
-    RECORD_NODES = 32,
 };
 
 DEFINE_ENUM_NAMES(TokenVerdict, token_verdict, [TOKEN_GOOD] = "good", [TOKEN_UNKNOWN] = "unknown",
@@ -141,45 +138,62 @@ bool token_record_make(const Token *token, Str label, int64_t now_ms, int64_t li
     return true;
 }
 
+static bool check_id(Str id, Error *err)
+{
+    return token_id_check(id) || error_set(err, ERROR_INVALID, "must be the ID of a token");
+}
+
+static bool check_hash(Str digits, Error *err)
+{
+    return (digits.len == TOKEN_HASH_TEXT && hex_is(digits)) ||
+           error_set(err, ERROR_INVALID, "must be a SHA-256");
+}
+
+static bool check_record(const void *record, Error *err)
+{
+    const TokenRecord *token = record;
+    return (token->expires_ms >= token->created_ms ||
+            error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'")) &&
+           (token->uses <= token->uses_max ||
+            error_set(err, ERROR_INVALID, "'uses': more than 'uses_max'"));
+}
+
+static const RecordField token_fields[] = {
+    { "id", RECORD_TEXT, RECORD_CHARS_AT(TokenRecord, id), .is_required = true,
+      .check_text = check_id, .help = "public part of the token" },
+    { "hash", RECORD_TEXT, RECORD_CHARS_AT(TokenRecord, hash), .is_required = true,
+      .check_text = check_hash, .help = "hash of its public key" },
+    { "label", RECORD_TEXT, RECORD_CHARS_AT(TokenRecord, label), .is_required = true,
+      .is_plain = true, .help = "what it is for" },
+    { "created_ms", RECORD_INT, RECORD_INT_AT(TokenRecord, created_ms), .is_required = true,
+      .max = INT64_MAX, .help = "when it was created" },
+    { "expires_ms", RECORD_INT, RECORD_INT_AT(TokenRecord, expires_ms), .is_required = true,
+      .max = INT64_MAX, .help = "when it expires" },
+    { "uses_max", RECORD_INT, RECORD_INT_AT(TokenRecord, uses_max), .is_required = true, .min = 1,
+      .max = TOKEN_USES_MAX, .help = "how often it can be used" },
+    { "uses", RECORD_INT, RECORD_INT_AT(TokenRecord, uses), .is_required = true,
+      .help = "how often it was used" },
+    { RECORD_UNKNOWN_AT(TokenRecord, unknown) },
+    { 0 },
+};
+
+static const RecordFormat token_format = {
+    .format = "eden.token/1",
+    .what = "the record of a token",
+    .fields = token_fields,
+    .size = sizeof(TokenRecord),
+    .text_max = RECORD_MAX,
+    .check = check_record,
+};
+
 void token_record_print(const TokenRecord *record, Buf *out)
 {
-    buf_put_format(out, "{\"format\":\"%s\",\"id\":\"%s\",\"hash\":\"%s\",\"label\":", format,
-                   record->id, record->hash);
-    json_text_put(out, str_from_c(record->label));
-    buf_put_format(out, ",\"created_ms\":%lld,\"expires_ms\":%lld,\"uses_max\":%u,\"uses\":%u}",
-                   (long long)record->created_ms, (long long)record->expires_ms, record->uses_max,
-                   record->uses);
+    record_print(&token_format, record, out);
 }
 
 bool token_record_read(Arena *arena, Str text, TokenRecord *out, Error *err)
 {
-    Value object, said, id, digits, label, created, expires, uses_max, uses;
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },     { "id", VALUE_STRING, false, &id },
-        { "hash", VALUE_STRING, false, &digits },     { "label", VALUE_STRING, false, &label },
-        { "created_ms", VALUE_INT, false, &created }, { "expires_ms", VALUE_INT, false, &expires },
-        { "uses_max", VALUE_INT, false, &uses_max },  { "uses", VALUE_INT, false, &uses },
-    };
-    TokenRecord record = { 0 };
-    if (!json_object_read(arena, text, RECORD_MAX, RECORD_NODES, &object, err) ||
-        !json_format_check(object, format, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
-        return error_wrap(err, "the record of a token");
-    }
-    if (!token_id_check(value_str(id)) || !json_copy(id, record.id, sizeof record.id) ||
-        digits.len != TOKEN_HASH_TEXT || !hex_is(value_str(digits)) ||
-        !json_copy(digits, record.hash, sizeof record.hash) || !utf8_is_plain(value_str(label)) ||
-        !json_copy(label, record.label, sizeof record.label) || uses_max.integer < 1 ||
-        uses_max.integer > TOKEN_USES_MAX || uses.integer < 0 || uses.integer > uses_max.integer ||
-        created.integer < 0 || expires.integer < created.integer) {
-        return error_set(err, ERROR_INVALID, "the record of a token: a field is out of its range");
-    }
-    record.created_ms = created.integer;
-    record.expires_ms = expires.integer;
-    record.uses_max = (uint32_t)uses_max.integer;
-    record.uses = (uint32_t)uses.integer;
-    *out = record;
-    return true;
+    return record_read(&token_format, arena, text, RECORD_STORED, out, err);
 }
 
 TokenVerdict token_check(const TokenRecord *record, const Ed25519Public *key, int64_t now_ms)

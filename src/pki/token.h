@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/enum_names.h"
 #include "base/error.h"
+#include "lang/value.h"
 #include "sys/ed25519.h"
 
 enum {
@@ -53,6 +54,7 @@ typedef struct TokenRecord {
     int64_t expires_ms; /* from then on it is no longer good */
     uint32_t uses_max;
     uint32_t uses; /* so far; counted by whoever writes the record, in the joining transaction */
+    Value unknown; /* what a newer server wrote */
 } TokenRecord;
 
 /* Fails with ERROR_INVALID when label, life or number of uses make no sense: a label is UTF-8

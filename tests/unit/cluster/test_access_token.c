@@ -87,7 +87,7 @@ static void records_are_read_strictly(void **state)
         { "\"created_ms\":5", "\"created_ms\":8" },
         { "aaaa", "AAAA" },
         { "ci ", "ci\\n" },
-        { "}", ",\"x\":1}" },
+        { "}", ",\"x\":1}" }, /* of a newer server */
     };
     for (size_t i = 0; i < COUNT_OF(changes); i++) {
         size_t at = str_find(buf_str(&text), str_from_c(changes[i][0]), 0);
@@ -95,7 +95,7 @@ static void records_are_read_strictly(void **state)
             arena_join(&arena, str_slice(buf_str(&text), 0, at), str_from_c(changes[i][1]),
                        str_from_offset(buf_str(&text), at + strlen(changes[i][0])));
         bool ok = access_token_record_read(&arena, changed, &read, &err);
-        if (ok != (i == 2)) {
+        if (ok != (i == 2 || i == 7)) {
             fail_msg("%.*s", STR_ARG(changed));
         }
     }

@@ -1,5 +1,6 @@
 #include "lang/record.h"
 
+#include "base/enum_names.h"
 #include "base/hex.h"
 #include "lang/json.h"
 #include "unit.h"
@@ -24,6 +25,13 @@ typedef struct Spoke {
     Value unknown;
 } Spoke;
 
+typedef enum Metal {
+    METAL_STEEL,
+    METAL_BRASS
+} Metal;
+DECLARE_ENUM_NAMES(Metal, metal)
+DEFINE_ENUM_NAMES(Metal, metal, [METAL_STEEL] = "steel", [METAL_BRASS] = "brass")
+
 typedef struct Color {
     uint8_t red, green, blue;
 } Color;
@@ -38,11 +46,18 @@ typedef struct Wheel {
     Spoke spokes[3];
     uint32_t spoke_count;
     Spoke best;
+    Metal rim;
+    uint16_t size;
+    uint32_t turns;
+    int balance;
+    Spoke *spares;
+    uint32_t spare_count;
     Value unknown;
 } Wheel;
 
-static bool color_read(Str text, void *member, Error *err)
+static bool color_read(Arena *into, Value value, void *member, Error *err)
 {
+    Str text = value_str(value);
     unsigned char bytes[3];
     Color *color = member;
     if (text.len != 6 || !hex_is(text)) {
@@ -56,7 +71,7 @@ static bool color_read(Str text, void *member, Error *err)
 static void color_print(const void *member, Buf *out)
 {
     const Color *color = member;
-    buf_put_format(out, "%02x%02x%02x", color->red, color->green, color->blue);
+    buf_put_format(out, "\"%02x%02x%02x\"", color->red, color->green, color->blue);
 }
 
 static const RecordCodec color_codec = { color_read, color_print };
@@ -92,6 +107,12 @@ static const RecordField wheel_fields[] = {
     { "spokes", RECORD_OBJECT, RECORD_STRUCTS_AT(Wheel, spokes, spoke_count, Spoke, spoke_fields),
       .help = "x" },
     { "best", RECORD_OBJECT, RECORD_STRUCT_AT(Wheel, best, Spoke, spoke_fields), .help = "x" },
+    { "rim", RECORD_CHOICE, RECORD_ENUM_AT(Wheel, rim, metal), .help = "x" },
+    { "size", RECORD_INT, RECORD_INT_AT(Wheel, size), .help = "x" },
+    { "turns", RECORD_INT, RECORD_INT_AT(Wheel, turns), .help = "x" },
+    { "balance", RECORD_INT, RECORD_INT_AT(Wheel, balance), .help = "x" },
+    { "spares", RECORD_OBJECT,
+      RECORD_POINTER_AT(Wheel, spares, spare_count, 2, Spoke, spoke_fields), .help = "x" },
     { RECORD_UNKNOWN_AT(Wheel, unknown) },
     { 0 },
 };
@@ -130,7 +151,9 @@ static void what_was_printed_is_read(void **state)
 {
     const char *text = START ",\"note\":\"a \\\"b\\\"\",\"made_ms\":7,\"spare\":true" COLOR
                              ",\"labels\":{\"a\":\"b\"},\"spokes\":[{\"length\":1,\"metal\":"
-                             "\"steel\"},{\"length\":2}]" BEST "}";
+                             "\"steel\"},{\"length\":2}]" BEST
+                             ",\"rim\":\"brass\",\"size\":65535,\"turns\":4294967295,"
+                             "\"balance\":-7,\"spares\":[{\"length\":8,\"new\":1}]}";
     Wheel wheel = wheel_read(text);
     assert_string_equal(wheel.name, "front");
     assert_str(wheel.note, "a \"b\"");
@@ -142,6 +165,12 @@ static void what_was_printed_is_read(void **state)
     assert_string_equal(wheel.spokes[0].metal, "steel");
     assert_int_equal(wheel.spokes[1].length, 2);
     assert_int_equal(wheel.best.length, 3);
+    assert_int_equal(wheel.rim, METAL_BRASS);
+    assert_int_equal(wheel.size, 65535);
+    assert_int_equal(wheel.turns, UINT32_MAX);
+    assert_int_equal(wheel.balance, -7);
+    assert_int_equal(wheel.spare_count, 1);
+    assert_int_equal(wheel.spares[0].length, 8);
     assert_str(printed(&wheel), text);
 }
 
@@ -203,6 +232,16 @@ static void what_is_wrong_is_named(void **state)
                 "{\"length\":1}]}",
           RECORD_STORED, "'spokes': has 4 items; at most 3 are allowed" },
         { START ",\"spare\":false,\"spokes\":{}}", RECORD_STORED, "'spokes': must be a list" },
+        { START ",\"spare\":false,\"rim\":\"bras\"}", RECORD_STORED,
+          "'rim': must be one of steel|brass; did you mean 'brass'?" },
+        { START ",\"spare\":false,\"size\":65536}", RECORD_STORED,
+          "'size': must be from 0 to 65535" },
+        { START ",\"spare\":false,\"turns\":-1}", RECORD_STORED,
+          "'turns': must be from 0 to 4294967295" },
+        { START ",\"spare\":false,\"balance\":2147483648}", RECORD_STORED,
+          "'balance': must be from -2147483648 to 2147483647" },
+        { START ",\"spare\":false,\"spares\":[{\"length\":1},{\"length\":1},{\"length\":1}]}",
+          RECORD_STORED, "'spares': has 3 items; at most 2 are allowed" },
         { START ",\"spare\":true}", RECORD_STORED, "a spare wheel has spokes" },
         { START ",\"spare\":false,\"colour\":\"red\"}", RECORD_OUTSIDE,
           "'colour': there is no such field; did you mean 'color'?" },
