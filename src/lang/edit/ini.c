@@ -585,6 +585,10 @@ static Str join_lines(const Ini *ini)
     buf_put(&out, ini->mark);
     for (uint32_t i = 0; i < ini->lines.len; i++) {
         if (!ini->lines.items[i].drop) {
+            /* What was a part of a name must not become the mark of the file. */
+            if (out.len == 0 && str_starts(ini->lines.items[i].text, BOM)) {
+                buf_put(&out, ini->line_end);
+            }
             buf_put(&out, ini->lines.items[i].text);
             buf_put(&out, ini->lines.items[i].end);
         }

@@ -192,6 +192,7 @@ static void odd_texts_keep_their_bytes(void **state)
           { "\xef\xbb\xbf[a]\nx=1\n", SET("a", "x", "2"), "\xef\xbb\xbf[a]\nx=2\n" },
           { "\xef\xbb\xbf[a]\n", SET("", "x", "2"), "\xef\xbb\xbfx = 2\n\n[a]\n" },
           { "\xef\xbb\xbfx=1\n", GONE("", "x"), "\xef\xbb\xbf" },
+          { "x=1\n\xef\xbb\xbfx=2\n", GONE("", "x"), "\n\xef\xbb\xbfx=2\n" },
           { "[ a ]  ; the first\nx=1\n", SET("a", "x", "2"), "[ a ]  ; the first\nx=2\n" },
           { "[a]b]\nx=1\n", SET("a]b", "x", "2"), "[a]b]\nx=2\n" },
           { "[a]\n#y=1\n p\nx=1\n", SET("a", "y", "2"), "[a]\n#y=1\n y=2\n p\nx=1\n" },
