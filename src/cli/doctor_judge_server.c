@@ -1,9 +1,11 @@
 /* The machine as a server, and the cluster as the server knows it. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "cli/doctor_judges.h"
 #include "cli/kind_print.h"
 #include "pki/ca.h"
+#include "store/store.h"
 
 #define CA_SOON_MS ((int64_t)180 * PKI_DAY_MS)
 
@@ -13,6 +15,7 @@ enum {
     DISK_WARNING_SHARE = 10,
     NAMES_SHOWN = 5,
     AUDIT_ENTRIES_MANY = 1000000,
+    LEASES_HIGH = 80, /* percent */
 };
 
 static DoctorResult skip(Arena *arena)
@@ -336,6 +339,55 @@ DoctorResult judge_waiting(Arena *arena, const DoctorView *view)
     }
     return conclude(arena, &waiting, DOCTOR_WARNING, "ask to be let in",
                     "nobody asks to be let in");
+}
+
+/* The value behind "NAME " or "NAME{LABELS} " at the start of a line; -1: there is none. */
+static int64_t metric(Arena *arena, const DoctorView *view, const char *name)
+{
+    Str rest = value_is_string(view->metrics.json) ? value_str(view->metrics.json) : STR_EMPTY;
+    Str line, start = str_from_c(name);
+    while (str_split_next(&rest, '\n', &line)) {
+        if (str_starts(line, start) && line.len > start.len && line.data[start.len] == ' ') {
+            return strtoll(arena_copy_c(arena, str_from_offset(line, start.len + 1)), NULL, 10);
+        }
+    }
+    return -1;
+}
+
+/* Since the server was started. Single refusals are everyday (a token that has expired); a limit is only
+ * reached when somebody sends requests in bulk, or many machines boot at once. */
+DoctorResult judge_joins(Arena *arena, const DoctorView *view)
+{
+    DoctorResult result = need(arena, view, &view->metrics);
+    if (result.text.len > 0) {
+        return result;
+    }
+    int64_t refused = metric(arena, view, "eden_joins_total{result=\"refused\"}");
+    int64_t limited = metric(arena, view, "eden_joins_total{result=\"limited\"}");
+    if (refused < 0 || limited < 0) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not count them");
+    }
+    return doctor_say(arena, limited > 0 ? DOCTOR_WARNING : DOCTOR_OK,
+                      "%" PRId64 " refused, %" PRId64 " over the limits, since the server started",
+                      refused, limited);
+}
+
+/* What is kept back for sessions is not counted as free. */
+DoctorResult judge_leases(Arena *arena, const DoctorView *view)
+{
+    DoctorResult result = need(arena, view, &view->metrics);
+    if (result.text.len > 0) {
+        return result;
+    }
+    int64_t used = metric(arena, view, "eden_store_leases");
+    int64_t most = STORE_LEASES_MAX - STORE_LEASES_RESERVED;
+    if (used < 0) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not count them");
+    }
+    DoctorState state = used >= most                       ? DOCTOR_FAILED
+                        : used >= most / 100 * LEASES_HIGH ? DOCTOR_WARNING
+                                                           : DOCTOR_OK;
+    return doctor_say(arena, state, "%" PRId64 " of %d in use", used, (int)most);
 }
 
 /* Within a day. */

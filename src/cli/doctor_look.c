@@ -156,6 +156,7 @@ typedef struct Waiting {
     Loop *loop;
     Arena *arena;
     DoctorAnswer *answer;
+    bool is_text;
 } Waiting;
 
 static void done(void *context, const HttpAnswer *answer, const Error *err)
@@ -164,6 +165,8 @@ static void done(void *context, const HttpAnswer *answer, const Error *err)
     DoctorAnswer *out = waiting->answer;
     if (answer == NULL) {
         out->err = *err;
+    } else if (waiting->is_text && answer->head->status < 300) {
+        out->json = value_string(arena_copy(waiting->arena, answer->body));
     } else if (!json_parse_text(waiting->arena, arena_copy(waiting->arena, answer->body), NULL,
                                 &out->json, &out->err)) {
         error_wrap(&out->err, "the answer is no JSON");
@@ -184,7 +187,7 @@ static void ask(Arena *arena, const Address *address, Str bundle, Str target, Do
 {
     AUTO(Loop) *loop = loop_new();
     AUTO(TlsContext) *tls = NULL;
-    Waiting waiting = { loop, arena, out };
+    Waiting waiting = { loop, arena, out, str_eq(target, STR("/metrics")) };
     *out = (DoctorAnswer){ .asked = true, .json = value_null() };
     if (bundle.len > 0 &&
         !tls_context_new(loop, &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" },
@@ -296,6 +299,7 @@ static void ask_daemons(Look *look)
         ask_local(look, socket, STR("/v1/tokens"), &view->tokens);
         ask_local(look, socket, STR("/v1/pki"), &view->pki);
         ask_local(look, socket, STR("/v1/audit-entries?limit=1"), &view->audit);
+        ask_local(look, socket, STR("/metrics"), &view->metrics);
         return;
     }
     look_at_failure(look);

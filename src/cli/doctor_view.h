@@ -98,4 +98,5 @@ typedef struct DoctorView {
     Str store_why;       /* a server that answers cannot write it; empty: it can, or does not say */
     Str failure; /* what a server that does not answer has left about its end; empty: nothing */
     DoctorAnswer health, session, nodes, tokens, pki, audit;
+    DoctorAnswer metrics; /* its `json` is the text of /metrics */
 } DoctorView;

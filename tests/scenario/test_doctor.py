@@ -71,7 +71,8 @@ def test_the_server_of_a_run_directory_is_looked_at_from_elsewhere(cluster, eden
         assert done.returncode == 0, done.stdout
         checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
         assert {"server", "store", "server-version", "waiting", "certificates", "rotation", "tokens",
-                "versions", "member", "audit", "revocations", "budgets"} == states(checks, "ok")
+                "versions", "member", "audit", "revocations", "budgets", "joins",
+                "leases"} == states(checks, "ok")
         assert "is not a member" in checks["member"]["text"]
         assert states(checks, "warning") == {"silent"}  # s1 has no agent
     cluster.server.kill()
@@ -197,6 +198,21 @@ def test_who_waits_is_told(cluster):
     wait_until(lambda: ask(cluster, "GET", "/v1/nodes/db1")[0] == 200, "somebody who asks")
     checks = look(cluster)
     assert checks["waiting"]["state"] == "warning" and "db1" in checks["waiting"]["text"]
+
+
+def test_refused_joins_and_leases_are_counted(cluster):
+    """By a token that this server has not created."""
+    checks = look(cluster)
+    assert checks["joins"]["text"].startswith("0 refused, 0 over the limits")
+    assert checks["leases"]["state"] == "ok" and "of 80000 in use" in checks["leases"]["text"]
+    done = cluster.eden("join", "--server", f"127.0.0.1:{cluster.api_port}", "--ca-pin",
+                        cluster.founded["ca_pin"], "--name", "db1", "--state-dir",
+                        cluster.folder / "db1", check=False,
+                        env={"EDEN_JOIN_TOKEN": "aaaaaaaa." + "b" * 32})
+    assert done.returncode == 4, done.stderr
+    checks = look(cluster)
+    assert checks["joins"]["state"] == "ok"
+    assert checks["joins"]["text"].startswith("1 refused, 0 over the limits")
 
 
 def test_people_are_told_what_to_do(cluster):

@@ -31,6 +31,21 @@ static void say_json(Arena *arena, DoctorAnswer *answer, const char *text)
     assert_true(json_parse_text(arena, str_from_c(text), NULL, &answer->json, &err));
 }
 
+/* As /metrics of a server has them. */
+static void say_metrics(DoctorView *view, int leases, int refused, int limited)
+{
+    static char text[512];
+    snprintf(text, sizeof text,
+             "# TYPE eden_joins_total counter\n"
+             "eden_joins_total{result=\"admitted\"} 7\n"
+             "eden_joins_total{result=\"refused\"} %d\n"
+             "eden_joins_total{result=\"limited\"} %d\n"
+             "eden_store_leases_of_another_metric 99999\n"
+             "eden_store_leases %d\n",
+             refused, limited, leases);
+    view->metrics = (DoctorAnswer){ .asked = true, .json = value_string(str_from_c(text)) };
+}
+
 static void make_good(DoctorCertificate *seen, const char *node)
 {
     *seen = (DoctorCertificate){ .plan = { RENEWAL_WAIT, NOW_MS + DAY_MS } };
@@ -97,6 +112,7 @@ static DoctorView *make_view(Arena *arena)
     say_json(
         arena, &view->pki,
         "{\"rotation\":{\"state\":\"steady\"},\"nodes\":[{\"name\":\"s1\",\"state\":\"good\"}]}");
+    say_metrics(view, 12, 3, 0);
     say_json(arena, &view->audit, "{\"last\":1200000,\"archived\":{\"last\":900000}}");
     return view;
 }
@@ -330,6 +346,30 @@ static void the_cluster_is_looked_at(void **state)
     expect(*state, view, CHECK_ROTATION, DOCTOR_FAILED, "broken");
 }
 
+static void strangers_and_nodes_that_exceed_limits_are_found(void **state)
+{
+    Arena *arena = *state;
+    DoctorView *view = make_view(arena);
+    expect(arena, view, CHECK_JOINS, DOCTOR_OK, "3 refused, 0 over the limits");
+    expect(arena, view, CHECK_LEASES, DOCTOR_OK, "12 of 80000 in use");
+    say_metrics(view, 64000, 3, 1);
+    expect(arena, view, CHECK_JOINS, DOCTOR_WARNING, "3 refused, 1 over the limits");
+    expect(arena, view, CHECK_LEASES, DOCTOR_WARNING, "64000 of 80000");
+    say_metrics(view, 63999, 3, 1);
+    expect(arena, view, CHECK_LEASES, DOCTOR_OK, "63999 of 80000");
+    say_metrics(view, 80000, 3, 1);
+    expect(arena, view, CHECK_LEASES, DOCTOR_FAILED, "80000 of 80000");
+    view->metrics.json = value_string(STR("eden_joins_total 7\n"));
+    expect(arena, view, CHECK_JOINS, DOCTOR_SKIPPED, "does not count");
+    expect(arena, view, CHECK_LEASES, DOCTOR_SKIPPED, "does not count");
+    say_json(arena, &view->nodes,
+             "{\"items\":[{\"metadata\":{\"name\":\"web1\"},\"status\":{\"limited\":"
+             "\"2027-01-15T07:00:00Z\",\"limit\":\"bytes\"}},{\"metadata\":{\"name\":\"web2\"},"
+             "\"status\":{\"limited\":\"2027-01-13T07:00:00Z\",\"limit\":\"bytes\"}}]}");
+    expect(arena, view, CHECK_BUDGETS, DOCTOR_WARNING, "1 exceeded");
+    expect(arena, view, CHECK_BUDGETS, DOCTOR_WARNING, "web1");
+}
+
 static void a_log_that_grows_is_to_be_archived(void **state)
 {
     DoctorView *view = make_view(*state);
@@ -467,6 +507,7 @@ int main(void)
         ROW(a_server_that_does_not_run_is_told),
         ROW(a_disk_that_fills_up_is_told),
         ROW(the_cluster_is_looked_at),
+        ROW(strangers_and_nodes_that_exceed_limits_are_found),
         ROW(a_log_that_grows_is_to_be_archived),
         ROW(who_only_asks_is_not_told_what_it_is_not),
         ROW(contexts_are_looked_at),
