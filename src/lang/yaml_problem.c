@@ -383,8 +383,32 @@ static bool begins_block(Str line)
            (line.len == 1 || line.data[line.len - 2] == ' ');
 }
 
-/* A line of a block of text that is indented less than those above it ends the block, and reads as a
- * key without a colon. */
+/* Where the key of a line begins: behind its indentation and the dashes of lists. */
+static size_t key_column(Str line)
+{
+    size_t at = skip_blanks(line, 0);
+    while (at + 1 < line.len && line.data[at] == '-' && line.data[at + 1] == ' ') {
+        at = skip_blanks(line, at + 1);
+    }
+    return at;
+}
+
+static void tell_block_text(const Trouble *trouble, size_t line, size_t indent, size_t wanted,
+                            const char *what, Str hint)
+{
+    YamlLoad *load = trouble->load;
+    Arena *arena = load->problems->arena;
+    Problem *problem = problems_add(load->problems, "E0117", load->source, (uint32_t)line,
+                                    (uint32_t)(indent > 0 ? indent : 1), "%s", what);
+    Buf spaces = buf_make_in(arena, BUF_UNLIMITED);
+    buf_put_repeat(&spaces, ' ', wanted);
+    problem->hint = hint;
+    problem_fix_at(arena, problem, load->source, (uint32_t)line, (uint32_t)indent,
+                   buf_str(&spaces));
+}
+
+/* A line of a block of text that is indented less than those above it, or not more than the key of the
+ * block, ends the block, and reads as a key without a colon. */
 static bool find_block_text(const Trouble *trouble)
 {
     YamlLoad *load = trouble->load;
@@ -400,21 +424,23 @@ static bool find_block_text(const Trouble *trouble)
         Str content = str_slice(text, above, yaml_text_line_end(text, above));
         bool blank = str_trim(content).len == 0;
         if (!blank && begins_block(content)) {
-            if (first <= indent) {
+            Arena *arena = load->problems->arena;
+            uint32_t number = line_number(load, (uint32_t)above);
+            size_t key = key_column(content);
+            if (first == 0 && indent <= key) {
+                tell_block_text(trouble, line, indent, key + 2,
+                                "this text is not indented under its key",
+                                arena_format(arena, "indent the text of line %u by %zu spaces",
+                                             number, key + 2));
+            } else if (first > indent) {
+                tell_block_text(
+                    trouble, line, indent, first,
+                    "this line is indented less than the text above it",
+                    arena_format(arena, "the text that begins in line %u is indented by %zu spaces",
+                                 number, first));
+            } else {
                 return false;
             }
-            Problem *problem = problems_add(load->problems, "E0117", load->source, (uint32_t)line,
-                                            (uint32_t)(indent > 0 ? indent : 1),
-                                            "this line is indented less than the text above it");
-            Arena *arena = load->problems->arena;
-            problem->hint = arena_format(arena,
-                                         "the text that begins in line %u is indented by %zu "
-                                         "spaces",
-                                         line_number(load, (uint32_t)above), first);
-            Buf spaces = buf_make_in(arena, BUF_UNLIMITED);
-            buf_put_repeat(&spaces, ' ', first);
-            problem_fix_at(arena, problem, load->source, (uint32_t)line, (uint32_t)indent,
-                           buf_str(&spaces));
             return true;
         }
         if (!blank && indentation_of(text, above) <= indent) {

@@ -103,7 +103,7 @@ static bool base_load(Site *site, EntryKind kind, const char *path, const char *
     }
     Field fields[] = { { key, FIELD_ANY }, { 0 } };
     Value given[1];
-    FieldSet set = { .what = "a base file", .fields = fields };
+    FieldSet set = { .what = path, .fields = fields };
     ok = fields_read_all(&site->load, &set, document, given) && ok;
     return site_entries_parse(&site->load, kind, given[0], out) && ok;
 }
@@ -160,7 +160,9 @@ bool site_load_file(const SiteLoad *given, Str path, Site **out)
     site->only = name;
     Value document;
     JobFile *file = ARENA_NEW(load->arena, JobFile);
-    site->failed = !document_read(load, path, DOCUMENT_KNOWN, value_missing(), NULL, &document);
+    SiteLoad alone = *load; /* what lies beside a file that was named is none of its business */
+    alone.reader.exists = NULL;
+    site->failed = !document_read(&alone, path, DOCUMENT_KNOWN, value_missing(), NULL, &document);
     site->failed = value_is_missing(document) ||
                    !job_file_parse(load, *name, path, document, file) || site->failed;
     str_map_put(&site->files, *name, file);

@@ -49,7 +49,8 @@ FILE = "- name: x\n  file.managed:\n    - name: /etc/motd\n"
         ("- authorized_key: {user: a}\n", "write 'ssh.authorized_key'"),
         ("- apt_repository: {repo: a}\n", "write 'pkgrepo.managed'"),
         ("- reboot:\n", "write 'machine.reboot' with 'allow: true'"),
-        ("- get_url: {url: a}\n", "nothing downloads yet"),
+        ("- get_url: {url: a}\n", "write 'http.download' with 'url' and 'digest'"),
+        ("- file.download: [{name: /a}]\n", "write 'http.download' with 'url' and 'digest'"),
         ("- ssh_auth.present: [{user: a}]\n", "write 'ssh.authorized_key'"),
         ("- pkg.purged: [{name: a}]\n", "'purge: true'"),
         ("- host.present: [{name: a}]\n", "write 'host.entry'"),
@@ -61,7 +62,9 @@ FILE = "- name: x\n  file.managed:\n    - name: /etc/motd\n"
         ("- pkgrepo.managed: [{name: a}, {file: b}]\n", "'name' names its file"),
         (FILE + "    - source: salt://a\n", "the path below files/"),
         (FILE + "    - template: jinja\n", "instead of under 'source'"),
-        ("- archive.extracted: [{name: /a}, {source: 'https://a/b'}]\n", "nothing downloads yet"),
+        ("- archive.extracted: [{name: /a}, {source: 'https://a/b'}]\n",
+         "download it with 'http.download' in a step before"),
+        ("- archive.extracted: [{name: /a}, {source: 'ftp://a/b'}]\n", "'cmd.run' with curl"),
     ],
 )
 def test_a_word_of_others_is_answered_with_ours(eden, tmp_path, step, hint):

@@ -50,6 +50,17 @@ def test_both_endings_of_a_document_are_an_error(eden, site, name):
     assert f"there are both 'site/{name}.yaml' and 'site/{name}.yml'" in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("command", ["validate", "plan"])
+def test_a_single_file_may_have_a_neighbor_with_the_other_ending(eden, site, command):
+    """It is no document of a site: the one that was named is meant."""
+    (site / "loose.yaml").write_text("steps: [{name: a, test.ok: }]\n")
+    (site / "loose.yml").write_text("steps: [{name: b, test.ok: }]\n")
+    for name in ("loose.yaml", "loose.yml"):
+        words = () if command == "validate" else ("--root", site, "--state-dir", "state")
+        done = eden(command, name, *words)
+        assert done.returncode == 0, done.stderr
+
+
 def test_validate_tells_of_a_file_that_is_never_read(eden, site):
     (site / "site/jobs/other.yml").write_text("steps: []")
     done = eden("validate", "site")

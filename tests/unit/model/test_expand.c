@@ -224,7 +224,7 @@ static void mistakes_of_sites_are_told_all_at_once(void **state)
         "E0201 variables/base.yaml:4:45 unexpected '}' | '{{' ends with '}}'\n"
         "E0303 variables/base.yaml:5:7 an entry of 'files' must be a map, not text | write "
         "'name: network'\n"
-        "E0302 macros/base.yaml:1:1 a base file has no key 'macro' | did you mean 'macros'?\n"
+        "E0302 macros/base.yaml:1:1 macros/base.yaml has no key 'macro' | did you mean 'macros'?\n"
         "E0303 jobs/base.yaml:4:13 a name is the path of a file without '.yaml', and leads nowhere "
         "else\n"
         "E0302 jobs/base.yaml:5:32 'conditions' of a job has no key 'success' | it can have when\n"
