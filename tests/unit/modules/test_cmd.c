@@ -160,6 +160,20 @@ static void gets_environment_input_umask_and_shell(void **state)
     assert_str(fixture->outcome.out, "-c -e\n");
 }
 
+static void a_variable_of_the_environment_is_one_text(void **state)
+{
+    Fixture *fixture = *state;
+    const Value several[] = { texts(fixture, "a", "b"), value_map(map_new(&fixture->arena, 1)) };
+    for (size_t i = 0; i < COUNT_OF(several); i++) {
+        Map *env = map_new(&fixture->arena, 1);
+        map_set_str(&fixture->arena, env, STR("A"), several[i]);
+        use_run(fixture, "echo $A");
+        set_param(fixture, "env", value_map(env));
+        assert_false(run(fixture));
+        assert_non_null(strstr(fixture->err.text, "must be a text, not a "));
+    }
+}
+
 static void a_macro_is_what_it_printed(void **state)
 {
     Fixture *fixture = *state;
@@ -184,6 +198,9 @@ static void a_script_runs_and_goes(void **state)
     set_text(fixture, "content", "#!/usr/bin/env cat\nmyself\n");
     assert_false(run(fixture)); /* there is no file "first" */
     assert_str(fixture->outcome.out, "#!/usr/bin/env cat\nmyself\n");
+    set_text(fixture, "user", "no-such-user");
+    assert_false(run(fixture));
+    assert_true(str_starts(str_from_c(fixture->err.text), STR("cannot put the script down: ")));
     set_text(fixture, "source", "other.sh");
     assert_false(check(fixture));
     assert_string_equal(fixture->err.text, "'content' and 'source' cannot both be given");
@@ -225,6 +242,7 @@ int main(void)
         LIVE(a_reaction_asks_no_guard),
         LIVE(a_list_needs_no_shell),
         LIVE(gets_environment_input_umask_and_shell),
+        LIVE(a_variable_of_the_environment_is_one_text),
         LIVE(a_macro_is_what_it_printed),
         LIVE(a_script_runs_and_goes),
         LIVE(says_what_it_manages_and_needs),

@@ -87,6 +87,17 @@ static void other_texts_are_no_keys(void **state)
     }
 }
 
+static void the_part_of_a_node_is_known(void **state)
+{
+    uint32_t part;
+    assert_true(key_node_part(KEY_NODE_ALIVE, &part));
+    assert_int_equal(part, 0);
+    assert_true(key_node_part(KEY_STATUS, &part));
+    assert_int_equal(part, 2);
+    assert_false(key_node_part(KEY_CURRENT_VERSION, &part));
+    assert_false(key_node_part(KEY_RUN, &part));
+}
+
 static void sequences_sort_as_numbers(void **state)
 {
     Arena *arena = *state;
@@ -101,6 +112,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_part_reaches_into_another_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_kind_leads_there_and_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_texts_are_no_keys, set_up, tear_down),
+        cmocka_unit_test(the_part_of_a_node_is_known),
         cmocka_unit_test_setup_teardown(sequences_sort_as_numbers, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

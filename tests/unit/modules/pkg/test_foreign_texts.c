@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "lang/json.h"
+#include "modules/pkg/backend.h"
 #include "modules/pkg/blame.h"
 #include "modules/pkg/pacman_texts.h"
 #include "modules/pkg/rpm.h"
@@ -230,6 +231,39 @@ static void long_words_are_cut(void **state)
     assert_true(blame_join(*state, lines, COUNT_OF(lines)).len <= BLAME_MAX + 2);
 }
 
+/* What every program says while another one holds its lock, and what it says otherwise. */
+static void a_lock_is_known_by_the_words_for_it(void **state)
+{
+    static const struct {
+        const char *backend, *output;
+        bool was_locked;
+    } rows[] = {
+        { "apt", "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 7",
+          true },
+        { "apt", "E: Could not get lock /var/lib/dpkg/lock - open (13: Permission denied)", false },
+        { "apt", "E: Unable to locate package nothing", false },
+        { "dnf", "error: can't create transaction lock on /var/lib/rpm/.rpm.lock", true },
+        { "dnf", "Waiting for process with pid 7 to finish.", true },
+        { "dnf", "Error: Unable to find a match: nothing", false },
+        { "zypper", "System management is locked by the application with pid 7 (zypper).", true },
+        { "zypper", "error: can't create transaction lock on /usr/lib/sysimage/rpm/.rpm.lock",
+          true },
+        { "zypper", "No provider of 'nothing' found.", false },
+        { "pacman", "error: failed to init transaction (unable to lock database)", true },
+        { "pacman", "error: target not found: nothing", false },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const PackageBackend *const *backend = package_backends;
+        while (*backend != NULL && strcmp((*backend)->name, rows[i].backend) != 0) {
+            backend++;
+        }
+        assert_non_null(*backend);
+        if ((*backend)->was_locked(str_from_c(rows[i].output)) != rows[i].was_locked) {
+            fail_msg("%s: %s", rows[i].backend, rows[i].output);
+        }
+    }
+}
+
 #define IN_ARENA(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -247,6 +281,7 @@ int main(void)
         IN_ARENA(pacman_ignores_what_is_held),
         IN_ARENA(complaints_are_about_whom_they_name),
         IN_ARENA(long_words_are_cut),
+        IN_ARENA(a_lock_is_known_by_the_words_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,6 +263,7 @@ static void without_a_package_manager_somebody_must_say_which(void **state)
     set_param(fixture, "provider", value_missing());
     assert_false(check(fixture));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+    assert_non_null(strstr(fixture->err.text, "there is no package manager below the root "));
 }
 
 int main(void)

@@ -1,0 +1,60 @@
+/* What is taken while the disk is full. */
+#include "store/store_inner.h"
+#include "unit.h"
+
+static void what_may_put_something_needs_room(void **state)
+{
+    static const StoreOp put = { .kind = STORE_PUT }, delete = { .kind = STORE_DELETE };
+    static const struct {
+        JobKind kind;
+        const StoreOp *success, *failure;
+        bool urgent, needs_room;
+    } rows[] = {
+        { JOB_TXN, &put, NULL, false, true },      { JOB_TXN, NULL, &put, false, true },
+        { JOB_TXN, &put, &delete, false, true },   { JOB_TXN, &delete, &delete, false, false },
+        { JOB_TXN, NULL, NULL, false, false },     { JOB_TXN, &put, &put, true, false },
+        { JOB_GRANT, NULL, NULL, false, true },    { JOB_REVOKE, NULL, NULL, false, false },
+        { JOB_COMPACT, NULL, NULL, false, false },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Job job = { .kind = rows[i].kind,
+                    .txn = { .success = rows[i].success,
+                             .success_count = rows[i].success != NULL,
+                             .failure = rows[i].failure,
+                             .failure_count = rows[i].failure != NULL,
+                             .urgent = rows[i].urgent } };
+        if (space_needs_room(&job) != rows[i].needs_room) {
+            fail_msg("row %zu", i);
+        }
+    }
+}
+
+static void the_reserve_and_free_pages_count_as_room(void **state)
+{
+    static const struct {
+        StoreSpace space;
+        int64_t free, spare;
+        bool is_short;
+    } rows[] = {
+        { { .bytes = 100, .is_there = true }, 50, 0, false },
+        { { .bytes = 100, .is_there = true }, 49, 0, true },
+        { { .bytes = 100, .is_there = true }, 49, 1, false },
+        { { .bytes = 100 }, 149, 0, true },
+        { { .bytes = 100 }, 150, 0, false },
+        { { .bytes = 0 }, 0, 0, false }, /* nothing is kept back */
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (space_is_short(&rows[i].space, rows[i].free, rows[i].spare) != rows[i].is_short) {
+            fail_msg("row %zu", i);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_may_put_something_needs_room),
+        cmocka_unit_test(the_reserve_and_free_pages_count_as_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
