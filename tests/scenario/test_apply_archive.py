@@ -186,6 +186,17 @@ def test_going_back_to_the_older_of_two_files(world):
         assert world(source=source)["result"] == "ok"
 
 
+def test_another_file_of_the_same_size_and_time_is_another(world):
+    assert world(archive=make_tar(("f", b"one")))["result"] == "changed"
+    before, other = os.stat(world.root / "a"), world.root / "b"
+    other.write_bytes(make_tar(("f", b"two")))
+    assert other.stat().st_size == before.st_size
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    os.replace(other, world.root / "a")
+    assert world()["result"] == "changed"
+    assert (world.app / "f").read_bytes() == b"two"
+
+
 def test_two_archives_share_a_directory(world):
     (world.root / "base").write_bytes(make_tar(("f", b"base"), ("g", b"base"), ("d", None)))
     (world.root / "over").write_bytes(make_tar(("g", b"over"), ("d", None), ("d/h", b"over")))

@@ -60,11 +60,15 @@ def test_file_is_bound_to_a_place_that_is_made(light):
     assert host.apply(steps).result == "ok"
 
 
-def test_what_cannot_be_mounted_is_not_kept_for_the_next_boot(light):
+@pytest.mark.parametrize("device, type, options", [
+    ("/dev/nowhere", "ext4", "defaults"), ("tmpfs", "tmpfs", "size=nowhere")
+])
+def test_what_cannot_be_mounted_is_not_kept_for_the_next_boot(light, device, type, options):
     host = light("trixie")
     before = host.read("/etc/fstab")
-    done = host.apply(mounted(name="/srv/x", device="/dev/nowhere", type="ext4"))
-    assert "nowhere" in done.steps["mount"].error.message
+    done = host.apply(mounted(name="/srv/x", device=device, type=type, options=options))
+    assert done.result == "failed", done
+    assert device in done.steps["mount"].error.message
     assert host.read("/etc/fstab") == before
 
 

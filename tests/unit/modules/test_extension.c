@@ -67,6 +67,17 @@ static void rows_are_as_described(void **state)
     assert_null(rows.module.actions[2].name);
 }
 
+static void errors_name_the_action(void **state)
+{
+    Fixture *fixture = *state;
+    ExtensionRows rows;
+    assert_false(read_rows(fixture,
+                           "{\"format\": \"eden.module/1\", \"help\": \"A probe.\", \"actions\": "
+                           "{\"ask\": {\"help\": \"Asks.\"}, \"present\": {}}}",
+                           &rows));
+    assert_string_equal(fixture->err.text, "action 'present': lacks 'help', a sentence");
+}
+
 static void answers_are_read(void **state)
 {
     Fixture *fixture = *state;
@@ -143,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_are_as_described, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_name_the_action, set_up, tear_down),
         cmocka_unit_test_setup_teardown(answers_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_answers_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_failure_needs_no_more_than_its_reason, set_up, tear_down),

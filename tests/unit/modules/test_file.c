@@ -386,6 +386,43 @@ static void makes_a_directory(void **state)
     assert_false(check(fixture));
 }
 
+/* Another step of the plan makes the user. */
+static void an_owner_who_is_not_there_yet_is_a_change_of_a_plan(void **state)
+{
+    static const char *const actions[] = { "file.directory", "file.managed" };
+    Fixture *fixture = *state;
+    put(fixture, "/file.directory/f", "", 0644);
+    put(fixture, "/file.managed", "", 0644);
+    for (size_t i = 0; i < COUNT_OF(actions); i++) {
+        use_file(fixture, actions[i], i == 0 ? "/file.directory" : "/file.managed");
+        set_text(fixture, "owner", "web");
+        assert_true(plan(fixture));
+        assert_true(fixture->outcome.changed);
+        assert_false(check(fixture));
+        assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
+    }
+}
+
+/* What is hidden shows neither content nor diff, and a saved plan still knows it again. */
+static void a_hidden_file_is_known_by_what_it_has_and_gets(void **state)
+{
+    Fixture *fixture = *state;
+    static const char *const had[] = { "a", "a", "b" }, *const gets[] = { "c", "d", "c" };
+    Str observed[COUNT_OF(had)];
+    for (size_t i = 0; i < COUNT_OF(had); i++) {
+        put(fixture, "/f", had[i], 0600);
+        use_file(fixture, "file.managed", "/f");
+        set_text(fixture, "content", gets[i]);
+        set_param(fixture, "mode", value_int(0600));
+        assert_true(check(fixture));
+        observed[i] = fixture->outcome.observed;
+        assert_true(observed[i].len > 0);
+        assert_str(fixture->outcome.diff, "/f: changed (private)\n");
+    }
+    assert_false(str_eq(observed[0], observed[1]));
+    assert_false(str_eq(observed[0], observed[2]));
+}
+
 static void what_is_in_it_gets_the_same_modes(void **state)
 {
     Fixture *fixture = *state;
@@ -668,6 +705,8 @@ int main(void)
         IN_ROOT(nothing_published_leads_out),
         IN_ROOT(contents_is_the_text),
         IN_ROOT(makes_a_directory),
+        IN_ROOT(an_owner_who_is_not_there_yet_is_a_change_of_a_plan),
+        IN_ROOT(a_hidden_file_is_known_by_what_it_has_and_gets),
         IN_ROOT(what_is_in_it_gets_the_same_modes),
         IN_ROOT(no_link_leads_out_of_the_directory),
         IN_ROOT(cleaning_follows_no_link),
