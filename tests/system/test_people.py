@@ -20,3 +20,14 @@ def test_user_who_shall_leave_other_groups_does(light):
     assert host.apply(steps).result == "changed"
     assert set(host.run("id -nG web").out.split()) == {"web", "one"}
     assert host.apply(steps).result == "ok"
+
+
+def test_hash_of_a_password_is_set_for_old_and_new_users(light):
+    host = light("bookworm")
+    host.run("useradd old")
+    for name in ("old", "new"):
+        for password in ("$6$salt$abc", "!"):
+            steps = [{"name": "user", "user.present": [{"name": name}, {"password": password}]}]
+            assert host.apply(steps).result == "changed"
+            assert host.run(["getent", "shadow", name]).out.split(":")[1] == password
+            assert host.apply(steps).result == "ok"

@@ -776,11 +776,28 @@ static void requests_under_way_may_be_left(void **state)
     p256_private_free(web.key);
 }
 
+/* Where a machine comes from, whatever its port; 0 for what is no address of a network. */
+static void origins_are_addresses_without_ports(void **state)
+{
+    static const char *const none[] = { "", "10.0.0.2:port", "10.0.0.2:0x1", "/tmp/socket",
+                                        "[::1" };
+    uint64_t origin = joining_origin("10.0.0.2:99");
+    assert_true(origin != 0);
+    assert_true(origin == joining_origin("10.0.0.2:98"));
+    assert_true(origin != joining_origin("10.0.0.3:99"));
+    for (size_t i = 0; i < COUNT_OF(none); i++) {
+        if (joining_origin(none[i]) != 0) {
+            fail_msg("'%s' has an origin", none[i]);
+        }
+    }
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(origins_are_addresses_without_ports),
         ROW(who_has_a_token_is_admitted),
         ROW(the_same_machine_may_ask_again),
         ROW(a_recorded_request_is_refused),

@@ -32,8 +32,8 @@ static void keys_of_their_own_ways_are_refused(void **state)
         "/eden/objects/token/aaaaaaaa",
     };
     static const char *const others[] = {
-        "/eden/nodes/web1", "/eden/objects/config/x", "/eden/auditor", "/other", "/eden",
-        "/eden/audit",      "/eden/objects/roles/x",
+        "/eden/nodes/web1", "/eden/objects/config/x", "/eden/auditor",         "/other", "/eden",
+        "/eden/audit",      "/eden/audit0",           "/eden/objects/roles/x",
     };
     for (size_t i = 0; i < COUNT_OF(guarded); i++) {
         assert_false(may(str_from_c(guarded[i]), STR_EMPTY));

@@ -369,6 +369,8 @@ static void one_is_shown(void **state)
     show(f, "web1");
     assert_true(f->view.node.is_alive);
     assert_true(f->view.node.has_facts);
+    list(f, "", 10);
+    assert_true(f->listing.nodes[0].has_facts);
     show(f, "db1");
     assert_false(f->view.is_member);
     assert_non_null(f->view.node.asking);
@@ -433,6 +435,9 @@ static void annotations_stay_in_the_record(void **state)
     Map *notes = map_new(arena, 1);
     put_node(f, "web1", 1);
     map_set_str(arena, notes, STR("owner"), value_string(STR("somebody")));
+    char *longest = arena_alloc_zero(arena, LABEL_NAME_MAX + 1);
+    memset(longest, 'x', LABEL_NAME_MAX);
+    map_set_str(arena, notes, str_from_c(longest), value_string(STR("")));
     NodeWish wish = { .labels = value_map(map_new(arena, 0)), .annotations = value_map(notes) };
     nodes_set(&f->world.at, STR("web1"), &wish, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);

@@ -36,6 +36,25 @@ static void messages_are_english_and_tools_are_found(void **state)
     assert_false(tool_is_there(&fixture->call, "no-such-program"));
 }
 
+static void a_program_runs_as_the_account_and_in_its_groups(void **state)
+{
+    Fixture *fixture = *state;
+    bool is_root = geteuid() == 0; /* others can only stay who they are */
+    gid_t groups[] = { is_root ? 65533 : getegid(), is_root ? 65532 : getegid() };
+    Account account = { .home = STR("/"),
+                        .uid = is_root ? 65534 : geteuid(),
+                        .gid = groups[0],
+                        .groups = groups,
+                        .group_count = is_root ? 2 : 1 };
+    Tool tool = { .argv = (const char *const[]){ "sh", "-c", "id -u; id -G", NULL },
+                  .account = &account };
+    ProcessResult result;
+    assert_true(tool_run(&fixture->call, &tool, &result, &fixture->err));
+    Str expected = is_root ? STR("65534\n65533 65532\n")
+                           : arena_format(&fixture->arena, "%u\n%u\n", geteuid(), getegid());
+    assert_true(str_eq(result.out, expected));
+}
+
 static void a_failure_names_the_program_and_its_last_words(void **state)
 {
     Fixture *fixture = *state;
@@ -138,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LIVE(what_a_program_writes_comes_back),
         LIVE(messages_are_english_and_tools_are_found),
+        LIVE(a_program_runs_as_the_account_and_in_its_groups),
         LIVE(a_failure_names_the_program_and_its_last_words),
         LIVE(what_is_not_all_that_it_wrote_is_a_failure),
         LIVE(the_shorter_of_two_timeouts_counts),
