@@ -61,6 +61,7 @@ static void expired_and_revoked_certificates_are_refused(void **state)
     Certificate made = issue_node(authority, &grant);
     ShownPeer peer = peer_of_certificate(&made);
     PeerRules rules = rules_for("web1");
+    assert_goes(peer_check(&peer, &rules, made.not_before_ms, &err));
     assert_goes(peer_check(&peer, &rules, made.not_after_ms - 1, &err));
     assert_fails(peer_check(&peer, &rules, made.not_after_ms, &err), ERROR_DENIED,
                  "the certificate of 'web1' expired at 2027-02-14T08:00:00Z; the clock of this "

@@ -2,7 +2,8 @@
 
 #include "authority.h"
 
-#define BLOCK "-----BEGIN TEST-----\nAAEC\n-----END TEST-----\n"
+#define LABEL_32 "ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEF"
+#define BLOCK    "-----BEGIN TEST-----\nAAEC\n-----END TEST-----\n"
 
 static void blocks_come_one_by_one(void **state)
 {
@@ -25,6 +26,9 @@ static void blocks_come_one_by_one(void **state)
     assert_int_equal(bytes.len, 1);
     assert_goes(pem_next(&rest, &block, &found, &err));
     assert_false(found);
+    rest = STR("-----BEGIN " LABEL_32 "-----\nAAEC\n-----END " LABEL_32 "-----\n");
+    assert_goes(pem_next(&rest, &block, &found, &err));
+    assert_str(block.label, LABEL_32);
 }
 
 static void bytes_are_written_as_they_are_read(void **state)
@@ -58,6 +62,7 @@ static void what_is_not_exactly_pem_is_refused(void **state)
         ROW("x\n" BLOCK, "does not start"),
         ROW("\0" BLOCK, "does not start"),
         ROW("-----BEGIN TEST", "label"),
+        ROW("-----BEGIN " LABEL_32 "X-----\nAAEC\n-----END " LABEL_32 "X-----\n", "label"),
         ROW("-----BEGIN -----\nAAEC\n-----END -----\n", "label"),
         ROW("-----BEGIN test-----\nAAEC\n-----END test-----\n", "label"),
         ROW("-----BEGIN TEST-----", "does not end"),
