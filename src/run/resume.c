@@ -157,29 +157,32 @@ bool resume_list(const char *state, Arena *arena, Resume **out, uint32_t *count,
     return true;
 }
 
+static bool write_note(const Directory *folder, Arena *arena, const char *name,
+                       const Resume *resume, Error *err)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    if (resume->step_count == 0) {
+        return directory_remove(folder, name, err) || err->kind == ERROR_NOT_FOUND;
+    }
+    if (!json_print(&text, resume_value(arena, resume), NULL, err)) {
+        return false;
+    }
+    buf_put_char(&text, '\n');
+    return directory_write(folder, name, buf_str(&text), true, err);
+}
+
+/* The note by the place of the site goes last: killed in between, there are two, and the other counts. */
 bool resume_save(const Directory *state, const Resume *resume, Error *err)
 {
     AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
     AUTO_CLEAR(Arena) arena;
-    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     arena_init(&arena, ARENA_UNLIMITED);
     const char *name = note_name(&arena, resume->site, resume->home);
-    if (!directory_make_child(state, folder_name, &folder, err)) {
-        return false;
-    }
     const char *former = note_name(&arena, STR_EMPTY, resume->home);
-    if (resume->site.len > 0 && directory_has(&folder, former) &&
-        !directory_remove(&folder, former, err)) {
-        return false;
-    }
-    if (resume->step_count == 0) {
-        return directory_remove(&folder, name, err) || err->kind == ERROR_NOT_FOUND;
-    }
-    if (!json_print(&text, resume_value(&arena, resume), NULL, err)) {
-        return false;
-    }
-    buf_put_char(&text, '\n');
-    return directory_write(&folder, name, buf_str(&text), true, err);
+    return directory_make_child(state, folder_name, &folder, err) &&
+           write_note(&folder, &arena, name, resume, err) &&
+           (resume->site.len == 0 || !directory_has(&folder, former) ||
+            directory_remove(&folder, former, err));
 }
 
 const ResumeStep *resume_find(const Resume *resume, Str id)

@@ -3,6 +3,7 @@
 #include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sys/file.h"
 #include "unit.h"
@@ -64,6 +65,36 @@ static void test_note_comes_back_as_it_was(void **state)
     assert_str(step->boot, "boot-2");
     assert_int_equal(step->asked_ms, 2000);
     assert_null(resume_find(&found, STR("job#other")));
+}
+
+/* Puts a directory where the note of the site is written. */
+static void block_note(Fixture *fixture, Str site)
+{
+    AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
+    DirectoryEntry *entries;
+    uint32_t count;
+    ResumeStep step = { STR("job#restart"), STR("boot-1"), 1000 };
+    Resume resume = { site, STR("/elsewhere"), true, NULL, 0, &step, 1 };
+    assert_true(resume_save(&fixture->directory, &resume, &fixture->err));
+    assert_true(directory_open_child(&fixture->directory, "resume", &folder, &fixture->err));
+    assert_true(directory_list(&folder, &fixture->arena, 10, &entries, &count, &fixture->err));
+    assert_int_equal(count, 1);
+    assert_int_equal(unlinkat(folder.descriptor, entries[0].name.data, 0), 0);
+    assert_int_equal(mkdirat(folder.descriptor, entries[0].name.data, 0700), 0);
+}
+
+static void test_note_by_place_stays_until_the_other_is_written(void **state)
+{
+    Fixture *fixture = *state;
+    Resume found;
+    block_note(fixture, STR("site"));
+    save(fixture, "/srv/site", true);
+    assert_true(
+        resume_load(fixture->state, &fixture->arena, STR("site"), STR("/srv/site"), &found));
+    assert_false(resume_save(&fixture->directory, &found, &fixture->err));
+    assert_true(
+        resume_load(fixture->state, &fixture->arena, STR("site"), STR("/srv/site"), &found));
+    assert_int_equal(found.step_count, 2);
 }
 
 static void test_note_by_place_moves_to_the_name(void **state)
@@ -173,6 +204,7 @@ int main(void)
         WITH_STATE(test_note_comes_back_as_it_was),
         WITH_STATE(test_sites_have_notes_of_their_own),
         WITH_STATE(test_note_by_place_moves_to_the_name),
+        WITH_STATE(test_note_by_place_stays_until_the_other_is_written),
         WITH_STATE(test_what_is_no_note_is_as_none),
         WITH_STATE(test_unit_quotes_what_systemd_would_expand),
     };
