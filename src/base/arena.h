@@ -115,5 +115,6 @@ static inline void arena_release(Arena *arena, ArenaMark mark)
 Str arena_copy(Arena *arena, Str s);
 char *arena_copy_c(Arena *arena, Str s);           /* NUL-terminated */
 Str arena_join(Arena *arena, Str a, Str b, Str c); /* one behind the other */
+/* A NUL stands behind the text. */
 PRINTF_LIKE(2, 3) Str arena_format(Arena *arena, const char *format, ...);
 PRINTF_LIKE(2, 0) Str arena_format_v(Arena *arena, const char *format, va_list args);

@@ -105,11 +105,10 @@ static bool as_server(Repair *repair, RepairStep *step, void *context, Error *er
 {
     uid_t user;
     gid_t group;
-    repair->path = arena_format(repair->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE "%c",
-                                repair->state_dir, '\0')
-                       .data;
-    const char *own =
-        arena_format(repair->arena, "%s/" SERVER_DIRECTORY "%c", repair->state_dir, '\0').data;
+    repair->path =
+        arena_format(repair->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE, repair->state_dir)
+            .data;
+    const char *own = arena_format(repair->arena, "%s/" SERVER_DIRECTORY, repair->state_dir).data;
     repair->server.descriptor = -1;
     arena_init(&repair->page, ARENA_UNLIMITED);
     if (!directory_open(own, &repair->server, err)) {
@@ -246,8 +245,8 @@ static bool look_at_records(Repair *repair, ClusterReport *report, Error *err)
         more = look_at_page(repair, report, &bad);
         if (more) {
             const StoreOpReply *page = &repair->reply.ops[0];
-            key = arena_format(repair->arena, "%" STR_FMT "%c",
-                               STR_ARG(page->kvs[page->kv_count - 1].key), '\0');
+            key =
+                arena_join(repair->arena, page->kvs[page->kv_count - 1].key, STR("\0"), STR_EMPTY);
         }
     }
     report->bad = bad.items;
@@ -284,15 +283,7 @@ bool cluster_check(Arena *arena, const char *state_dir, ClusterReport *out, Erro
 static bool accept(Repair *repair, void *context, Error *err)
 {
     Buf text = buf_make_in(repair->arena, BUF_UNLIMITED);
-    Error whole;
-    if (store_check(repair->path, &whole)) {
-        return error_set(err, ERROR_CONFLICT, "the store is whole; there is nothing to accept");
-    }
-    if (whole.kind != ERROR_OS) {
-        *err = whole;
-        return false;
-    }
-    if (!cluster_id_make(repair->settings.store_id, err)) {
+    if (!store_can_accept(repair->path, err) || !cluster_id_make(repair->settings.store_id, err)) {
         return false;
     }
     server_settings_print(&repair->settings, &text);
@@ -345,7 +336,7 @@ static bool save_aside(Repair *repair, Str key, Str value, RepairedRecord *out, 
     char digest[SHA256_HEX + 1];
     sha256_hex(key, digest);
     digest[DIGEST_SHOWN] = '\0';
-    const char *name = arena_format(repair->arena, SAVED "%s%c", digest, '\0').data;
+    const char *name = arena_format(repair->arena, SAVED "%s", digest).data;
     out->saved = arena_format(repair->arena, "%s/%s", repair->server.path, name);
     return directory_write(&repair->server, name, value, true, err);
 }

@@ -273,7 +273,7 @@ static int64_t bytes_of(const SessionApply *apply)
     return bytes;
 }
 
-/* Who sends more than its budget waits,. */
+/* A node that sends more than its budget waits. */
 static void take_or_wait(void *context)
 {
     Session *session = context;

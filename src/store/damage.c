@@ -264,24 +264,31 @@ static bool skip_revisions(Engine *engine, int64_t revision, Str key, Str value,
     return engine->kind->commit(engine, err);
 }
 
-bool damage_accept(Store *store, Str key, Str value, StoreAccepted *out, Error *err)
+bool damage_find_loss(Store *store, StoreAccepted *out, Error *err)
 {
     EngineState state;
     bool found;
     if (!sqlite_engine_check(store->path, NULL, NULL, &state, err) ||
-        !open_mark(store, &found, err) ||
-        !sqlite_engine_open(store->path, 0, &store->writer, err)) {
+        !open_mark(store, &found, err)) {
         return false;
     }
     bool lost = found && state.revision < store->mark.revision;
-    *out = (StoreAccepted){ .found = state.revision,
-                            .acknowledged = lost ? store->mark.revision : state.revision };
     if (!lost && !store->damage.is_there) {
         return error_set(err, ERROR_CONFLICT, "%s is whole; there is nothing to accept",
                          store->path);
     }
-    out->revision = out->acknowledged + ACCEPT_STEP;
-    if (!skip_revisions(store->writer, out->revision, key, value, err)) {
+    int64_t acknowledged = lost ? store->mark.revision : state.revision;
+    *out = (StoreAccepted){ .found = state.revision,
+                            .acknowledged = acknowledged,
+                            .revision = acknowledged + ACCEPT_STEP };
+    return true;
+}
+
+bool damage_accept(Store *store, Str key, Str value, StoreAccepted *out, Error *err)
+{
+    if (!damage_find_loss(store, out, err) ||
+        !sqlite_engine_open(store->path, 0, &store->writer, err) ||
+        !skip_revisions(store->writer, out->revision, key, value, err)) {
         return false;
     }
     store->damage = (StoreDamage){ 0 };

@@ -543,6 +543,17 @@ bool store_check(const char *directory, Error *err)
     return ok;
 }
 
+bool store_can_accept(const char *directory, Error *err)
+{
+    Store *store = make(NULL, NULL);
+    StoreAccepted ignored;
+    bool ok = store_is_there(directory)
+                  ? enter(store, directory, err) && damage_find_loss(store, &ignored, err)
+                  : error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
+    unmake(store);
+    return ok;
+}
+
 bool store_accept(const char *directory, Str key, Str value, StoreAccepted *out, Error *err)
 {
     Store *store = make(NULL, NULL);

@@ -325,6 +325,8 @@ typedef struct StoreAccepted {
  * another process has it open. */
 MUST_CHECK bool store_accept(const char *directory, Str key, Str value, StoreAccepted *out,
                              Error *err);
+/* Whether that can be done: fails as it does, and changes nothing. */
+MUST_CHECK bool store_can_accept(const char *directory, Error *err);
 
 /* Whether there is one that was ever written. Of one that cannot be looked at that is said too. */
 bool store_is_there(const char *directory);

@@ -230,6 +230,8 @@ void damage_note(Store *store, const Error *why);
 bool damage_refuses(Store *store, Error *err);
 /* What the mark says of a file that ends at `revision`; of a store that was only entered. */
 MUST_CHECK bool damage_check(Store *store, int64_t revision, Error *err);
+/* What is lost of a store whose pages can all be read; ERROR_CONFLICT: nothing is. */
+MUST_CHECK bool damage_find_loss(Store *store, StoreAccepted *out, Error *err);
 MUST_CHECK bool damage_accept(Store *store, Str key, Str value, StoreAccepted *out, Error *err);
 
 /* --- space.c: the writer's -------------------------------------------------------------------- */

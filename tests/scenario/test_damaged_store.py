@@ -152,12 +152,24 @@ def test_damaged_pages_are_found_and_a_backup_restores_them(cluster):
     cluster.server.stop()
     done = repair(cluster, "--accept-loss", check=False)
     assert done.returncode != 0 and "is damaged" in done.stderr
+    cluster.start()  # as before: what can be read is served
+    assert problems(cluster)["store"]["condition"] == "damaged"
+    cluster.server.stop()
     shutil.move(cluster.state, cluster.folder / "damaged")
     cluster.eden("backup", "restore", cluster.folder / "good.backup", "--state-dir", cluster.state,
                  "--user", "root")
     cluster.start()
     assert problems(cluster) == {}
     assert get(cluster, "/t/large/59") == "x" * 3500
+
+
+def test_check_reads_keys_with_any_bytes_in_them(cluster):
+    cluster.start()
+    for number in range(600):  # more than a page
+        put(cluster, f"/t\0{number}", "x")
+    cluster.server.stop()
+    report = check_of(cluster)
+    assert report["whole"] and report["bad"] == [] and report["keys"] > 600
 
 
 @pytest.mark.parametrize("key", [REVOCATIONS, "/eden/objects/pki/rotation", "/eden/objects/pki/trust",
