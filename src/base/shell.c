@@ -15,6 +15,35 @@ static bool is_control(char c)
     return (unsigned char)c < 0x20 || c == 0x7f;
 }
 
+void shell_put_quoted(Buf *out, Str word)
+{
+    buf_put_char(out, '\'');
+    for (size_t i = 0; i < word.len; i++) {
+        if (word.data[i] == '\'') {
+            buf_put_c(out, "'\\''");
+        } else {
+            buf_put_char(out, word.data[i]);
+        }
+    }
+    buf_put_char(out, '\'');
+}
+
+static void put_escaped(Buf *out, Str word)
+{
+    buf_put_c(out, "$'");
+    for (size_t i = 0; i < word.len; i++) {
+        char c = word.data[i];
+        if (is_control(c)) {
+            buf_put_format(out, "\\%03o", (unsigned)(unsigned char)c);
+        } else if (c == '\'' || c == '\\') {
+            buf_put_format(out, "\\%c", c);
+        } else {
+            buf_put_char(out, c);
+        }
+    }
+    buf_put_char(out, '\'');
+}
+
 void shell_put_word(Buf *out, Str word)
 {
     bool plain = word.len > 0, control = false;
@@ -24,22 +53,11 @@ void shell_put_word(Buf *out, Str word)
     }
     if (plain) {
         buf_put(out, word);
-        return;
+    } else if (control) {
+        put_escaped(out, word);
+    } else {
+        shell_put_quoted(out, word);
     }
-    buf_put_c(out, control ? "$'" : "'");
-    for (size_t i = 0; i < word.len; i++) {
-        char c = word.data[i];
-        if (control && is_control(c)) {
-            buf_put_format(out, "\\%03o", (unsigned)(unsigned char)c);
-        } else if (control && (c == '\'' || c == '\\')) {
-            buf_put_format(out, "\\%c", c);
-        } else if (c == '\'') {
-            buf_put_c(out, "'\\''");
-        } else {
-            buf_put_char(out, c);
-        }
-    }
-    buf_put_char(out, '\'');
 }
 
 Str shell_variable(Arena *arena, Str name)

@@ -175,7 +175,7 @@ Value command_with_path(Arena *arena, Value command, Str path)
     bool found = false;
     if (!value_is_sequence(command)) {
         Buf word = buf_make_in(arena, BUF_UNLIMITED);
-        shell_put_word(&word, path);
+        shell_put_quoted(&word, path);
         Str safe = buf_str(&word);
         Str text = with_path(arena, value_str(command), safe, &found);
         return value_string(

@@ -28,6 +28,13 @@ static void words_are_quoted_where_a_shell_would_read_them_otherwise(void **stat
     }
 }
 
+static void quotes_hold_every_byte_for_every_shell(void **state)
+{
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    shell_put_quoted(&out, STR("a\n';id #"));
+    assert_string_equal(buf_c(&out), "'a\n'\\'';id #'");
+}
+
 static void names_of_variables_are_names_of_the_shell(void **state)
 {
     AUTO_CLEAR(Arena) arena;
@@ -42,6 +49,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_quoted_where_a_shell_would_read_them_otherwise),
+        cmocka_unit_test(quotes_hold_every_byte_for_every_shell),
         cmocka_unit_test(names_of_variables_are_names_of_the_shell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,6 +288,26 @@ static void a_command_decides_whether_new_content_is_good(void **state)
     host_close(live);
 }
 
+/* A text goes through /bin/sh, which knows nothing of the quotes of others. */
+static void no_name_of_a_directory_is_run_by_the_shell(void **state)
+{
+    Fixture *fixture = *state;
+    Host *live;
+    assert_true(host_open("/", &live, &fixture->err));
+    fixture->call.host = live;
+    char path[100];
+    snprintf(path, sizeof path, "%s/x\n';exit 0 #", fixture->root);
+    assert_int_equal(mkdir(path, 0755), 0);
+    strcat(path, "/a");
+    use_file(fixture, "file.managed", path);
+    set_text(fixture, "content", "bad");
+    set_text(fixture, "validate", "grep -q good %s");
+    assert_false(run(fixture));
+    set_text(fixture, "content", "good");
+    changes_once(fixture);
+    host_close(live);
+}
+
 /* --- content and from ----------------------------------------------------------------------- */
 
 static void a_published_tree_is_placed_elsewhere(void **state)
@@ -700,6 +720,7 @@ int main(void)
         IN_ROOT(only_one_content_can_be_given),
         IN_ROOT(the_old_content_is_saved_beside_it),
         IN_ROOT(a_command_decides_whether_new_content_is_good),
+        IN_ROOT(no_name_of_a_directory_is_run_by_the_shell),
         IN_ROOT(a_published_tree_is_placed_elsewhere),
         IN_ROOT(a_published_file_goes_to_the_name_itself),
         IN_ROOT(nothing_published_leads_out),
