@@ -12,7 +12,6 @@
 #include "base/vec.h"
 #include "sys/file_error.h"
 #include "sys/host_inner.h"
-#include "sys/open_within.h"
 
 static Host *new_host(int root_descriptor)
 {
@@ -43,6 +42,7 @@ bool host_open(const char *root, Host **out, Error *err)
         return false;
     }
     host->shared = shared_new();
+    host_follow_begin(host, root_status.st_uid);
     *out = host;
     return true;
 }
@@ -107,6 +107,13 @@ const char *file_kind_name(FileKind kind)
 bool host_error(Error *err, int number, Str path)
 {
     char name[PATH_MAX];
+    if (number == HOST_LINK_REFUSED) {
+        return error_set(err, ERROR_DENIED,
+                         "%" STR_FMT
+                         ": a symbolic link on the way belongs to a user who does not own "
+                         "what it leads to, and root does not follow it",
+                         STR_ARG(path));
+    }
     snprintf(name, sizeof name, "%" STR_FMT, STR_ARG(path));
     return file_error(err, number, name);
 }
@@ -123,17 +130,6 @@ bool host_path(Str path, char out[PATH_MAX], Error *err)
     memcpy(out, path.data, path.len);
     out[path.len] = '\0';
     return true;
-}
-
-/* With a root of its own the kernel checks every link and every "..". */
-int host_open_path(const Host *host, const char *path, uint64_t flags)
-{
-    /* Beside O_PATH the kernel accepts few flags. */
-    uint64_t more = (flags & O_PATH) != 0 ? 0 : O_NOCTTY;
-    uint64_t resolve = host->outer != NULL ? RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS
-                       : host->live        ? 0
-                                           : RESOLVE_IN_ROOT;
-    return open_within(host->root_descriptor, path, flags | more, resolve);
 }
 
 static bool split(Str path, Str *directory, Str *name)
@@ -208,9 +204,6 @@ static bool is_absence(int number)
 
 static bool stat_path(Host *host, const char *path, struct stat *status)
 {
-    if (host->live) {
-        return fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW) == 0;
-    }
     int descriptor = host_open_path(host, path, O_PATH | O_NOFOLLOW);
     if (descriptor < 0) {
         return false;

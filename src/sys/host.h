@@ -2,7 +2,8 @@
  *
  * Paths are absolute as seen from inside. With a root other than "/", no link and no ".." leads
  * out of it (RESOLVE_IN_ROOT). The last part of a path is never followed when it is a link, except
- * where a function says so. A Host is shared by all workers and does not change. */
+ * where a function says so. Root follows links of other users only to what they own (ERROR_DENIED
+ * else). A Host is shared by all workers and does not change. */
 #pragma once
 
 #include <sys/stat.h>

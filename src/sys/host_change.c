@@ -150,6 +150,8 @@ static bool make_parents(Host *host, Str path, Error *err)
         int descriptor = host_open_path(host, name, O_PATH | O_DIRECTORY);
         if (descriptor >= 0) {
             close(descriptor);
+        } else if (errno == HOST_LINK_REFUSED) {
+            return host_error(err, errno, path);
         } else if (!make_one(host, parent, PARENT_MODE, err)) {
             return false;
         }

@@ -38,6 +38,9 @@ struct Host {
     char *root;  /* NULL for a directory */
     int root_descriptor;
     bool live;
+    bool follows_all; /* links: we are not root */
+    bool trusts_no_user;
+    uid_t root_owner;
     _Atomic SyncPolicy sync;
     Shared *shared;
     HostPlan *plan;       /* NULL: this is no plan */
@@ -49,8 +52,12 @@ struct Host {
 
 /* The path as C text; false with ERROR_INVALID when it cannot be one. */
 bool host_path(Str path, char out[PATH_MAX], Error *err);
-/* openat2 below the root; -1 and errno. */
+/* host_follow.c: openat2 below the root; -1 and errno, HOST_LINK_REFUSED among them. */
 int host_open_path(const Host *host, const char *path, uint64_t flags);
+void host_follow_begin(Host *host, uid_t root_owner);
+enum {
+    HOST_LINK_REFUSED = 10000 /* beyond all that the kernel says */
+};
 FileInfo host_info_from(const struct stat *status);
 /* "PATH: reason". Always false. */
 bool host_error(Error *err, int number, Str path);

@@ -32,6 +32,53 @@ def test_root_follows_no_link_of_another_user(cluster, eden, tmp_path):
     assert target.stat().st_uid == 0 and list(target.iterdir()) == []
 
 
+STEPS_IN_A_HOME = """\
+steps:
+- name: settings
+  file.managed: {name: /home/ann/conf/app.conf, content: x, owner: "12345"}
+- name: cache
+  file.directory: {name: /home/ann/conf/cache, owner: "12345"}
+- name: line
+  file.line: {name: /home/ann/conf/private, line: x}
+- name: old
+  file.absent: {name: /home/ann/conf/old}
+- name: copy
+  file.copy: {name: /srv/report, source: /home/ann/conf/private}
+"""
+
+
+def test_no_step_goes_where_a_link_of_another_user_leads(eden, tmp_path):
+    """Files of a user in places of root, and files of root for everybody to read."""
+    root = tmp_path / "root"
+    for name in ("etc", "srv", "home/ann"):
+        (root / name).mkdir(parents=True)
+    for name in ("private", "old"):
+        (root / "etc" / name).write_text("precious")
+        (root / "etc" / name).chmod(0o600)
+    (root / "home/ann/conf").symlink_to("/etc")
+    for name in ("home/ann", "home/ann/conf"):
+        os.chown(root / name, SOMEBODY, SOMEBODY, follow_symlinks=False)
+    steps = tmp_path / "steps.yaml"
+    steps.write_text(STEPS_IN_A_HOME)
+    for command in ("plan", "apply"):
+        done = eden(command, steps, "--root", root, "--state-dir", tmp_path / "state")
+        assert done.returncode == 1, done.stdout
+        told = [line for line in done.stdout.splitlines() if "error[E0601]: /home/ann/conf" in line]
+        assert len(told) == 5
+        assert all("belongs to a user who does not own what it leads to" in line for line in told)
+    assert sorted(os.listdir(root / "etc")) == ["old", "private"]
+    assert (root / "etc/private").read_text() == "precious"
+    assert os.listdir(root / "srv") == []
+    # What leads to something of their own is followed.
+    (root / "home/ann/conf").unlink()
+    (root / "home/ann/conf").symlink_to("real")
+    (root / "home/ann/real").mkdir()
+    for name in ("conf", "real"):
+        os.chown(root / "home/ann" / name, SOMEBODY, SOMEBODY, follow_symlinks=False)
+    done = eden("apply", steps, "--root", root, "--state-dir", tmp_path / "state")
+    assert (root / "home/ann/real/app.conf").read_text() == "x", done.stdout
+
+
 def test_one_damaged_byte_of_the_spool_takes_no_node_out(cluster):
     cluster.start()
     agent = join(cluster, "web1")

@@ -1,0 +1,199 @@
+/* Links on the way to a path.
+ *
+ * A user who may write to a directory can put a link there and lead root elsewhere: what a site wants
+ * below /home/ann would come to be in /etc. So root follows a link only when nobody else made it, or
+ * when it leads to something of the same owner, who gains nothing by that. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sys/host_inner.h"
+#include "sys/open_within.h"
+
+enum {
+    LINKS_MAX = 40, /* as the kernel's */
+    RACES_MAX = 64, /* with others who exchange directories for links */
+    NO_USER = 65534 /* how the kernel shows owners that a user namespace does not have */
+};
+
+/* Whether NO_USER stands for users outside of our user namespace, root of the machine among them. */
+static bool has_users_outside(void)
+{
+    FILE *file = fopen("/proc/self/uid_map", "re");
+    unsigned long inside, outside, count;
+    bool found = file == NULL;
+    while (!found && fscanf(file, "%lu %lu %lu", &inside, &outside, &count) == 3) {
+        found = NO_USER >= inside && NO_USER - inside < count;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return !found;
+}
+
+void host_follow_begin(Host *host, uid_t root_owner)
+{
+    host->root_owner = root_owner;
+    host->follows_all = geteuid() != 0;
+    host->trusts_no_user = !host->follows_all && has_users_outside();
+}
+
+/* Who owns the root can do everything below it anyway. */
+static bool is_trusted(const Host *host, uid_t owner)
+{
+    return owner == 0 || owner == host->root_owner || (owner == NO_USER && host->trusts_no_user);
+}
+
+static int open_without_links(const Host *host, const char *path, uint64_t flags)
+{
+    /* Beside O_PATH the kernel accepts few flags. */
+    uint64_t more = (flags & O_PATH) != 0 ? 0 : O_NOCTTY;
+    uint64_t resolve = host->live ? RESOLVE_NO_SYMLINKS : RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS;
+    return open_within(host->root_descriptor, path, flags | more, resolve);
+}
+
+static int open_with_links(const Host *host, const char *path, uint64_t flags)
+{
+    uint64_t more = (flags & O_PATH) != 0 ? 0 : O_NOCTTY;
+    return open_within(host->root_descriptor, path, flags | more, host->live ? 0 : RESOLVE_IN_ROOT);
+}
+
+/* What stands at the first `len` bytes of the path, itself; false and errno when there is nothing, or
+ * when a link is on the way there by now. */
+static bool stat_start(const Host *host, const char *path, size_t len, struct stat *status,
+                       char target[PATH_MAX])
+{
+    char start[PATH_MAX];
+    memcpy(start, path, len);
+    start[len] = '\0';
+    int descriptor = open_without_links(host, start, O_PATH | O_NOFOLLOW);
+    if (descriptor < 0) {
+        return false;
+    }
+    bool ok = fstat(descriptor, status) == 0;
+    if (ok && S_ISLNK(status->st_mode)) {
+        ssize_t got = readlinkat(descriptor, "", target, PATH_MAX - 1);
+        ok = got > 0;
+        target[ok ? got : 0] = '\0';
+    }
+    int number = errno;
+    close(descriptor);
+    errno = number;
+    return ok;
+}
+
+typedef struct Way {
+    char path[PATH_MAX];
+    size_t target_len; /* so far it says where a link leads that is not trusted; 0: no such link */
+    uid_t owner;       /* of that link */
+} Way;
+
+/* Puts what the link at the first `len` bytes says in their place. */
+static bool replace_start(Way *way, size_t len, const char *target, uid_t owner, bool is_trusted)
+{
+    char whole[PATH_MAX];
+    const char *rest = way->path + len;
+    size_t above = len;
+    while (way->path[above - 1] != '/') {
+        above--;
+    }
+    int above_len = target[0] == '/' ? 0 : (int)above;
+    int start = snprintf(whole, sizeof whole, "%.*s%s", above_len, way->path, target);
+    if ((size_t)start + strlen(rest) >= sizeof whole) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    if (way->target_len > 0) {
+        way->target_len =
+            way->target_len > len ? way->target_len - len + (size_t)start : (size_t)start;
+    } else if (!is_trusted) {
+        way->target_len = (size_t)start;
+        way->owner = owner;
+    }
+    if (!is_trusted && way->owner != owner) {
+        errno = HOST_LINK_REFUSED;
+        return false;
+    }
+    memcpy(whole + start, rest, strlen(rest) + 1);
+    memcpy(way->path, whole, strlen(whole) + 1);
+    return true;
+}
+
+/* Something that is no link was reached, by the first `len` bytes: if a link led to it, both must be of
+ * the same user. */
+static bool check_reached(Way *way, size_t len, uid_t owner)
+{
+    if (way->target_len == 0 || len + strspn(way->path + len, "/") < way->target_len) {
+        return true;
+    }
+    way->target_len = 0;
+    if (owner != way->owner) {
+        errno = HOST_LINK_REFUSED;
+        return false;
+    }
+    return true;
+}
+
+/* Exchanges the first link of the path for what it says. `*found` is false when there is none but,
+ * perhaps, the last part, which is wanted itself. */
+static bool follow_first(const Host *host, Way *way, bool with_last, bool *found)
+{
+    struct stat status;
+    char target[PATH_MAX];
+    const char *path = way->path;
+    *found = false;
+    for (size_t at = 1, len = strlen(path); at <= len; at++) {
+        if ((at < len && path[at] != '/') || path[at - 1] == '/') {
+            continue;
+        }
+        bool is_last = at == len;
+        if (is_last && !with_last) {
+            return true;
+        }
+        if (!stat_start(host, path, at, &status, target)) {
+            return is_last && errno == ENOENT; /* perhaps it is to be made */
+        }
+        if (S_ISLNK(status.st_mode)) {
+            *found = true;
+            return replace_start(way, at, target, status.st_uid, is_trusted(host, status.st_uid));
+        }
+        if (!check_reached(way, at, status.st_uid)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What is opened in the end is a path without links, so nobody can put one there meanwhile. */
+static int open_followed(const Host *host, const char *path, uint64_t flags)
+{
+    Way way = { 0 };
+    unsigned links = 0;
+    snprintf(way.path, sizeof way.path, "%s", path);
+    for (unsigned i = 0; links <= LINKS_MAX && i < LINKS_MAX + RACES_MAX; i++) {
+        bool found;
+        if (follow_first(host, &way, (flags & O_NOFOLLOW) == 0, &found)) {
+            links += found;
+            int descriptor = found ? -1 : open_without_links(host, way.path, flags);
+            if (!found && (descriptor >= 0 || errno != ELOOP || (flags & O_NOFOLLOW) != 0)) {
+                return descriptor;
+            }
+        } else if (errno != ELOOP) {
+            return -1;
+        }
+    }
+    errno = ELOOP;
+    return -1;
+}
+
+int host_open_path(const Host *host, const char *path, uint64_t flags)
+{
+    int descriptor = open_without_links(host, path, flags);
+    if (descriptor >= 0 || errno != ELOOP || host->outer != NULL) {
+        return descriptor;
+    }
+    return host->follows_all ? open_with_links(host, path, flags)
+                             : open_followed(host, path, flags);
+}
