@@ -18,6 +18,7 @@ void signals_prepare(void)
 {
     struct sigaction ignore = { .sa_handler = SIG_IGN };
     sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL); /* a write beyond the limit of file sizes fails instead */
     struct sigaction now;
     if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
         struct sigaction end = { .sa_handler = end_interrupted };
