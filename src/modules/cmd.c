@@ -4,8 +4,8 @@
  * are questions, which a plan asks too. As a reaction the command runs without being asked. */
 #include "modules/call.h"
 #include "modules/command.h"
+#include "modules/scratch.h"
 #include "modules/tool.h"
-#include "sys/clock.h"
 
 static Command command_of(Call *call, Value command)
 {
@@ -324,34 +324,31 @@ static void push_interpreter(Call *call, Str script, List *argv)
     }
 }
 
-static bool write_script(Call *call, Str script, Str path, Error *err)
+static bool write_script(Call *call, Str script, Str *path, Error *err)
 {
-    FileWrite write = { .content = script, .mode = 0700, .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID };
+    uid_t uid = HOST_KEEP_ID;
+    gid_t gid = HOST_KEEP_ID;
     Str user = call_str(call, "user");
-    if (user.len > 0 && !host_find_user(call->host, user, &write.uid, &write.gid, err)) {
-        return false;
-    }
-    return host_make_directory(call->host, STR("/tmp"), 01777, true, err) &&
-           host_write(call->host, path, &write, err);
+    return (user.len == 0 || host_find_user(call->host, user, &uid, &gid, err)) &&
+           scratch_put_program(call, script, uid, gid, path, err);
 }
 
 static bool script_apply(Call *call, Outcome *outcome, Error *err)
 {
     Arena *arena = call->arena;
-    Str script;
+    Str script, path;
     if (!get_script(call, &script, err)) {
         return false;
     }
-    Str path = arena_format(arena, "/tmp/.eden-script-%016llx", (unsigned long long)random_seed());
+    if (!write_script(call, script, &path, err)) {
+        return error_wrap(err, "cannot put the script down");
+    }
     List *argv = list_new(arena, 8);
     push_interpreter(call, script, argv);
     list_push(arena, argv, value_string(path));
     Value args = call_param(call, "args");
     for (uint32_t i = 0; value_is_sequence(args) && i < args.list->len; i++) {
         list_push(arena, argv, args.list->items[i]);
-    }
-    if (!write_script(call, script, path, err)) {
-        return error_wrap(err, "cannot put the script down");
     }
     Command command = command_of(call, value_list(argv));
     bool ok = run_command(call, &command, outcome, err);
@@ -421,7 +418,9 @@ static void claim_all(Arena *arena, const ParamSpec *specs, const Value *params,
         { "onlyif", PARAM_COMMAND,                                                                \
           .help = "a command; unless that ends with 0, it does not run" },                        \
         { "cwd", PARAM_PATH, .help = "the directory to run in" },                                 \
-        { "env", PARAM_MAP, .help = "variables of its environment, beside those of eden" },       \
+        { "env", PARAM_MAP,                                                                       \
+          .help = "variables of its environment, beside those of eden; another 'user' gets "      \
+                  "of these only PATH, languages, time zone, terminal and proxies" },             \
         { "user", PARAM_STRING, .help = "whom to run as, by name or number" },                    \
         { "stdin", PARAM_STRING, .help = "text to read from standard input" },                    \
         { "umask", PARAM_MODE, .help = "permissions that new files do not get" },                 \

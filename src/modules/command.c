@@ -103,7 +103,8 @@ bool command_run(Call *call, const Command *command, ProcessResult *out, Error *
     }
     ProcessSpec spec = {
         .argv = argv.items,
-        .env = process_environment(arena, extra.items),
+        .env = as_user ? process_environment_as(arena, account.uid, extra.items)
+                       : process_environment(arena, extra.items),
         .input = command->input,
         .root = host_is_live(call->host) ? NULL : host_root(call->host),
         .directory = command->directory.len > 0 ? arena_copy_c(arena, command->directory) : NULL,

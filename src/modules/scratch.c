@@ -16,7 +16,8 @@ typedef struct Swept {
 
 static const SharedKind swept_kind = { sizeof(Swept), NULL };
 
-/* "/tmp/.eden-call-812-0123456789abcdef": whether process 812 is there no longer. */
+/* "/tmp/.eden-call-812-0123456789abcdef": whether process 812 is there no longer. A file of that name
+ * may belong to whom it was made for. */
 static bool is_left(Call *call, Str name, Str path, uint32_t uid)
 {
     FileInfo info, process;
@@ -25,8 +26,8 @@ static bool is_left(Call *call, Str name, Str path, uint32_t uid)
     Str digits = str_from_offset(name, STR(START).len);
     digits = str_slice(digits, 0, str_find(digits, STR("-"), 0));
     if (!str_starts(name, STR(START)) || !str_to_i64(digits, &number) || number <= 0 ||
-        !host_stat(call->host, path, &info, &err) || info.kind != FILE_DIRECTORY ||
-        info.uid != uid || info.mode != MODE) {
+        !host_stat(call->host, path, &info, &err) || info.mode != MODE ||
+        !(info.kind == FILE_REGULAR || (info.kind == FILE_DIRECTORY && info.uid == uid))) {
         return false; /* anybody can give such names */
     }
     Str place = arena_format(call->arena, "/proc/%lld", (long long)number);
@@ -64,11 +65,28 @@ void scratch_remove(Scratch *scratch)
     scratch->path = STR_EMPTY;
 }
 
+static Str make_path(Call *call)
+{
+    return arena_format(call->arena, FOLDER "/" START "%lld-%016llx",
+                        (long long)process_own_number(), (unsigned long long)random_seed());
+}
+
+bool scratch_put_program(Call *call, Str content, uint32_t uid, uint32_t gid, Str *path, Error *err)
+{
+    FileWrite write = { .content = content, .mode = MODE, .uid = uid, .gid = gid };
+    *path = make_path(call);
+    if (!host_make_directory(call->host, STR(FOLDER), 01777, true, err) ||
+        !host_write(call->host, *path, &write, err)) {
+        return false;
+    }
+    sweep(call, process_own_user());
+    return true;
+}
+
 bool scratch_make(Call *call, Scratch *out, Error *err)
 {
     FileInfo info;
-    Str path = arena_format(call->arena, FOLDER "/" START "%lld-%016llx",
-                            (long long)process_own_number(), (unsigned long long)random_seed());
+    Str path = make_path(call);
     *out = (Scratch){ .call = call };
     if (!host_make_directory(call->host, STR(FOLDER), 01777, true, err) ||
         !host_stat(call->host, path, &info, err)) {
@@ -81,12 +99,8 @@ bool scratch_make(Call *call, Scratch *out, Error *err)
         return false;
     }
     out->path = path;
-    if (host_stat(call->host, path, &info, err)) {
-        sweep(call, info.uid);
-        return true;
-    }
-    scratch_remove(out);
-    return false;
+    sweep(call, process_own_user());
+    return true;
 }
 
 Str scratch_path(const Scratch *scratch, const char *name)

@@ -25,7 +25,8 @@ static const char *const *environment(Call *call, const Account *account, const 
         VEC_PUSH(call->arena, &all, more[i]);
     }
     VEC_PUSH(call->arena, &all, NULL);
-    return process_environment(call->arena, all.items);
+    return account != NULL ? process_environment_as(call->arena, account->uid, all.items)
+                           : process_environment(call->arena, all.items);
 }
 
 bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)

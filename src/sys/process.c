@@ -191,19 +191,36 @@ static const char *const *list_candidates(Arena *arena, const ProcessSpec *spec,
     return paths.items;
 }
 
-const char *const *process_environment(Arena *arena, const char *const *extra)
+/* Whether other users may see it. */
+static bool is_harmless(Str name)
+{
+    static const char *const names[] = {
+        "PATH",      "LANG",      "LANGUAGE",   "TZ",          "TERM",
+        "ftp_proxy", "all_proxy", "http_proxy", "https_proxy", "no_proxy",
+    };
+    bool found = str_starts(name, STR("LC_"));
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        bool is_proxy = strchr(names[i], '_') != NULL;
+        found = found || (is_proxy ? str_eq_ignore_case(name, str_from_c(names[i]))
+                                   : str_eq_c(name, names[i]));
+    }
+    return found;
+}
+
+static const char *const *list_environment(Arena *arena, bool is_other_user,
+                                           const char *const *extra)
 {
     Texts env = { 0 };
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
         Str name = str_from_c(*entry);
         name = str_slice(name, 0, str_find(name, STR("="), 0));
-        bool replaced = false;
+        bool dropped = is_other_user && !is_harmless(name);
         for (const char *const *other = extra; other != NULL && *other != NULL; other++) {
             Str text = str_from_c(*other);
-            replaced = replaced || (str_starts(text, name) && text.len > name.len &&
-                                    text.data[name.len] == '=');
+            dropped = dropped ||
+                      (str_starts(text, name) && text.len > name.len && text.data[name.len] == '=');
         }
-        if (!replaced) {
+        if (!dropped) {
             VEC_PUSH(arena, &env, *entry);
         }
     }
@@ -212,6 +229,16 @@ const char *const *process_environment(Arena *arena, const char *const *extra)
     }
     VEC_PUSH(arena, &env, NULL);
     return env.items;
+}
+
+const char *const *process_environment(Arena *arena, const char *const *extra)
+{
+    return list_environment(arena, false, extra);
+}
+
+const char *const *process_environment_as(Arena *arena, uid_t uid, const char *const *extra)
+{
+    return list_environment(arena, uid != geteuid(), extra);
 }
 
 /* A descriptor below 3 would be overwritten while the child sets up its own. */
@@ -555,6 +582,11 @@ bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Erro
 int64_t process_own_number(void)
 {
     return getpid();
+}
+
+uid_t process_own_user(void)
+{
+    return geteuid();
 }
 
 Str process_signal_name(Arena *arena, int number)

@@ -79,7 +79,11 @@ bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_
 /* The environment of this process, with the variables of `extra` ("NAME=value", ends with NULL) in
  * place of those of the same name. For ProcessSpec.env. */
 const char *const *process_environment(Arena *arena, const char *const *extra);
+/* The same for a program that runs as `uid`. Another user gets PATH, languages, time zone, terminal and
+ * proxies of this process, and nothing that may be a secret of ours. */
+const char *const *process_environment_as(Arena *arena, uid_t uid, const char *const *extra);
 
 int64_t process_own_number(void);
+uid_t process_own_user(void);
 /* "SIGKILL", or "signal 40". */
 Str process_signal_name(Arena *arena, int number);

@@ -191,7 +191,7 @@ static void a_script_runs_and_goes(void **state)
     set_param(fixture, "args", texts(fixture, "first", NULL));
     assert_true(run(fixture));
     Str out = fixture->outcome.out;
-    assert_true(str_starts(out, STR("/tmp/.eden-script-")));
+    assert_true(str_starts(out, STR("/tmp/.eden-call-")));
     assert_true(str_ends(out, STR(" first\n")));
     const char *path = arena_copy_c(&fixture->arena, str_slice(out, 0, str_find(out, STR(" "), 0)));
     assert_int_equal(access(path, F_OK), -1);

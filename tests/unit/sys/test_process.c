@@ -154,6 +154,31 @@ static void has_its_own_directory_environment_and_umask(void **state)
     assert_string_equal(fixture->err.text, "/nowhere: No such file or directory");
 }
 
+static void environment_of_another_user_has_nothing_of_ours(void **state)
+{
+    Fixture *fixture = *state;
+    static const char *const extra[] = { "GREETING=hello", "TZ=UTC", NULL };
+    setenv("EDEN_TOKEN", "secret", 1);
+    setenv("TZ", "CET", 1);
+    setenv("LC_TIME", "C", 1);
+    setenv("Https_Proxy", "p", 1);
+    setenv("PATHS", "x", 1);
+    ProcessSpec spec = shell(fixture, "env | grep -v -e ^PATH= -e ^LANG -e ^TERM= -e proxy= "
+                                      "-e PROXY= -e ^LC_ALL= -e ^PWD= -e ^_= -e ^SHLVL= | sort");
+    spec.env = process_environment_as(&fixture->arena, geteuid() + 1, extra);
+    assert_true(run(fixture, &spec));
+    assert_str(fixture->result.out, "GREETING=hello\nHttps_Proxy=p\nLC_TIME=C\nTZ=UTC\n");
+    spec = shell(fixture, "echo $EDEN_TOKEN $GREETING $PATHS $TZ");
+    spec.env = process_environment_as(&fixture->arena, geteuid(), extra);
+    assert_true(run(fixture, &spec));
+    assert_str(fixture->result.out, "secret hello x UTC\n");
+    unsetenv("EDEN_TOKEN");
+    unsetenv("TZ");
+    unsetenv("LC_TIME");
+    unsetenv("Https_Proxy");
+    unsetenv("PATHS");
+}
+
 static void runs_as_somebody_else(void **state)
 {
     Fixture *fixture = *state;
@@ -508,6 +533,7 @@ int main(void)
         IN_FOLDER(takes_input_of_any_length),
         IN_FOLDER(output_is_bounded),
         IN_FOLDER(has_its_own_directory_environment_and_umask),
+        IN_FOLDER(environment_of_another_user_has_nothing_of_ours),
         IN_FOLDER(runs_as_somebody_else),
         IN_FOLDER(changes_its_root),
         IN_FOLDER(the_whole_group_ends),
