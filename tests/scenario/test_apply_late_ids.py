@@ -87,6 +87,15 @@ def test_a_plan_shows_as_unknown_what_needs_a_planned_change(site, order):
     assert not list(site.root.iterdir())
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_plan_asks_when_nothing_before_it_changes(site, order):
+    late = {"name": "late", "file.managed": [
+        {"name": "ROOT/of-{{ macros['asked'] }}"}, {"content": "x"}], **AFTER}  # fmt: skip
+    assert site([MAKE])[0] == 0
+    code, report = site([MAKE, late], "plan", "--order", order)
+    assert (code, results(report)) == (0, {"make": "ok", "late": "changed"})
+
+
 def test_a_macro_that_nothing_can_help_fails_in_the_plan(site):
     late = {"name": "late", "file.managed": [{"name": "ROOT/of-{{ macros['asked'] }}"}]}
     code, report = site([late], "plan")

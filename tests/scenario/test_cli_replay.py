@@ -71,6 +71,19 @@ def test_a_run_is_decided_the_same_again(node, order):
     assert "11 decisions about 9 steps compared, all agree" in done.stdout
 
 
+def test_steps_of_one_transaction_are_decided_together_again(node):
+    content = {"content": "[Service]\nExecStart=/bin/true\n"}
+    steps = [{"name": name, "service.unit": [{"name": f"{name}.service"}, content]}
+             for name in ("one", "two")]
+    assert node.apply(steps, "--order", "genius").returncode == 0
+    assert turn_of(node.record(), "two", do="join")
+    done = node.replay()
+    assert done.returncode == 0, done.stdout
+    for step in (record := node.record())["steps"]:
+        assert step.pop("merges") is True
+    assert "differs at decision 1" in node.replay(record).stdout
+
+
 def test_the_record_has_what_was_seen(node):
     node.apply(STEPS, "-D", "site=fra")
     record = node.record()

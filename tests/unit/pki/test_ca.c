@@ -172,8 +172,13 @@ static int host_matches(const Certificate *certificate, const char *host)
 static void serving_certificate_has_the_names_of_the_settings(void **state)
 {
     Authority *authority = *state;
-    const Str names[] = { STR("API.Example.com"), STR("localhost"), STR("10.0.0.7"),
-                          STR("2001:db8::7"), STR("xn--bcher-kva.example") };
+    const Str names[] = { STR("API.Example.com"),
+                          STR("localhost"),
+                          STR("10.0.0.7"),
+                          STR("2001:db8::7"),
+                          STR("xn--bcher-kva.example"),
+                          STR("n.x"),
+                          str_slice(STR("web1.example"), 0, 3) };
     ServingGrant grant = serving_grant(authority, names, COUNT_OF(names));
     Certificate made;
     assert_goes(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err));
@@ -185,6 +190,8 @@ static void serving_certificate_has_the_names_of_the_settings(void **state)
     assert_true(host_matches(&made, "10.0.0.7"));
     assert_true(host_matches(&made, "2001:db8:0:0::7"));
     assert_true(host_matches(&made, "xn--bcher-kva.example"));
+    assert_true(host_matches(&made, "n.x"));
+    assert_true(host_matches(&made, "web"));
     assert_false(host_matches(&made, "web1"));
     assert_false(host_matches(&made, "10.0.0.8"));
     assert_goes(certificate_verify(one(&made), authority->ca.chain, USE_SERVER, NOW_MS, &err));

@@ -112,6 +112,9 @@ static void the_node_has_all_its_names(void **state)
     assert_str(world_eval(world, "'kubernetes-master' in Server.ObjectMetadata.Labels"), "true");
     assert_str(world_eval(world, "'kubernetes-master' in server.labels"), "true");
     assert_str(world_eval(world, "[vars.x, variables.x, eden.version]"), "[5,5,\"1.2\"]");
+    assert_str(world_eval(world, "server.update({'name': 'x'})"),
+               "!this dict belongs to the context, which others use too: copy it with dict(x) and "
+               "change the copy");
     assert_str(world_eval(world, "event.name"), "!'event' is undefined");
     assert_str(world_eval(world, "item"),
                "!'item' is undefined: add 'forEach: [...]' to this step");

@@ -169,7 +169,7 @@ static void what_fails_is_told_once_at_its_place(void **state)
 {
     SiteWorld *world =
         with_variables(state, "a: '{{ vars.b }}'\nb: '{{ 1 / 0 }}'\nc: '{{ vars.b ~ vars.a }}'\n"
-                              "d: \"{{ steps['x'].StdOut }}\"\n");
+                              "d: \"{{ steps['x'].StdOut }}\"\ne: good\n");
     assert_false(variables_check(scope_variables(world->scope)));
     assert_str(folder_problems(world->folder),
                "variables/common.yaml:2:10 division by zero\n"
