@@ -88,12 +88,13 @@ def test_a_plan_shows_as_unknown_what_needs_a_planned_change(site, order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_plan_asks_when_nothing_before_it_changes(site, order):
-    late = {"name": "late", "file.managed": [
-        {"name": "ROOT/of-{{ macros['asked'] }}"}, {"content": "x"}], **AFTER}  # fmt: skip
-    assert site([MAKE])[0] == 0
-    code, report = site([MAKE, late], "plan", "--order", order)
-    assert (code, results(report)) == (0, {"make": "ok", "late": "changed"})
+def test_a_macro_fails_in_the_plan_when_nothing_before_it_changes(site, order):
+    other = {"name": "other", "file.managed": [{"name": "ROOT/other"}, {"content": "x"}]}
+    late = {"name": "late", "file.managed": [{"name": "ROOT/of-{{ macros['asked'] }}"}],
+            "require": [{"step": "other"}]}  # fmt: skip
+    assert site([other])[0] == 0
+    code, report = site([other, late], "plan", "--order", order)
+    assert (code, results(report)) == (1, {"other": "ok", "late": "failed"})
 
 
 def test_a_macro_that_nothing_can_help_fails_in_the_plan(site):

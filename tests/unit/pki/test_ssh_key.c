@@ -1,6 +1,8 @@
 #include "pki/ssh_key.h"
 
+#include "pki/pem.h"
 #include "scratch.h"
+#include "sys/file.h"
 #include "sys/process.h"
 
 /* What ssh-keygen makes of the private file. */
@@ -40,6 +42,31 @@ static void openssh_reads_the_key(void **state)
     assert_true(str_starts(line, STR("ssh-ed25519 AAAA")));
     assert_true(str_ends(line, STR(" eden@blue")));
     assert_true(str_eq(keygen(scratch, "-y", "key"), line));
+}
+
+/* The number by which a wrong password would be seen is there twice, and random. */
+static void numbers_of_two_keys_differ(void **state)
+{
+    enum {
+        AT = 98, /* behind what is known to everybody */
+        LEN = 4
+    };
+    Scratch *scratch = *state;
+    Str numbers[2];
+    for (int i = 0; i < 2; i++) {
+        PemBlock block;
+        Str text, bytes;
+        Error err;
+        provide(scratch);
+        assert_true(file_read(&scratch->arena, scratch_place(scratch, "key"), 4096, &text, &err));
+        assert_true(pem_only(text, "OPENSSH PRIVATE KEY", &block, &err));
+        assert_true(pem_bytes_in(&scratch->arena, &block, &bytes, &err));
+        numbers[i] = str_slice(bytes, AT, AT + LEN);
+        assert_true(str_eq(numbers[i], str_slice(bytes, AT + LEN, AT + 2 * LEN)));
+        assert_int_equal(unlink(scratch_place(scratch, "key")), 0);
+        assert_int_equal(unlink(scratch_place(scratch, "key.pub")), 0);
+    }
+    assert_false(str_eq(numbers[0], numbers[1]));
 }
 
 static void it_is_for_its_owner_alone_and_stays(void **state)
@@ -102,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(openssh_reads_the_key),
+        ROW(numbers_of_two_keys_differ),
         ROW(it_is_for_its_owner_alone_and_stays),
         ROW(what_is_no_key_of_ours_is_left_alone),
         ROW(fingerprint_is_that_of_openssh),

@@ -14,6 +14,7 @@ typedef struct SiteWorld {
     Site *site;
     Node node;
     Scope *scope;
+    Value event;            /* that started the run; null: none did */
     unsigned asked;         /* how often an action was asked */
     const char *labels[4];  /* NULL ends them */
     const char *defines[4]; /* -D */
@@ -131,6 +132,7 @@ static inline bool world_load(SiteWorld *world)
                        .site = world->site,
                        .node = &world->node,
                        .version = "1.2",
+                       .event = world->event,
                        .modules = asked_modules,
                        .ask = { world, world_ask },
                        .etc = options.etc,

@@ -116,6 +116,22 @@ static void test_note_by_place_moves_to_the_name(void **state)
     assert_str(found.site, "other");
 }
 
+/* The note of a site is never taken for that of another one, not even under the name of a place. */
+static void test_note_of_a_site_is_not_that_of_a_place(void **state)
+{
+    Fixture *fixture = *state;
+    ResumeStep steps[] = { { STR("job#restart"), STR("boot-1"), 1000 } };
+    Resume found, named = {
+        .site = STR("/srv/site"), .home = STR("/srv/site"), .steps = steps, .step_count = 1
+    };
+    assert_true(resume_save(&fixture->directory, &named, &fixture->err));
+    assert_true(
+        resume_load(fixture->state, &fixture->arena, STR("/srv/site"), STR("/srv/site"), &found));
+    assert_false(
+        resume_load(fixture->state, &fixture->arena, STR("other"), STR("/srv/site"), &found));
+    assert_false(resume_load(fixture->state, &fixture->arena, STR_EMPTY, STR("/srv/site"), &found));
+}
+
 static void test_sites_have_notes_of_their_own(void **state)
 {
     Fixture *fixture = *state;
@@ -202,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_STATE(test_note_comes_back_as_it_was),
+        WITH_STATE(test_note_of_a_site_is_not_that_of_a_place),
         WITH_STATE(test_sites_have_notes_of_their_own),
         WITH_STATE(test_note_by_place_moves_to_the_name),
         WITH_STATE(test_note_by_place_stays_until_the_other_is_written),

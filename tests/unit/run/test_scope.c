@@ -116,8 +116,21 @@ static void the_node_has_all_its_names(void **state)
                "!this dict belongs to the context, which others use too: copy it with dict(x) and "
                "change the copy");
     assert_str(world_eval(world, "event.name"), "!'event' is undefined");
+    assert_str(world_eval(world, "events"), "!'events' is undefined");
     assert_str(world_eval(world, "item"),
                "!'item' is undefined: add 'forEach: [...]' to this step");
+}
+
+static void the_event_that_started_the_run_is_known(void **state)
+{
+    SiteWorld *world = *state;
+    Map *event = map_new(&world->folder->arena, 1);
+    map_set_str(&world->folder->arena, event, STR("name"), value_string(STR("web.down")));
+    world->event = value_map(event);
+    put_variables(world, "x: 5\n");
+    assert_true(world_load(world));
+    assert_str(world_eval(world, "event.name"), "\"web.down\"");
+    assert_str(world_eval(world, "events"), "!'events' is undefined");
 }
 
 static void results_are_unknown_at_load(void **state)
@@ -311,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(the_node_has_all_its_names),
+        WORLD_TEST(the_event_that_started_the_run_is_known),
         WORLD_TEST(results_are_unknown_at_load),
         WORLD_TEST(results_have_their_fields_in_every_spelling),
         WORLD_TEST(what_did_not_run_has_no_output),

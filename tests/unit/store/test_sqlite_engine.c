@@ -213,6 +213,29 @@ static void the_log_is_bounded_in_bytes(void **state)
     assert_true(store_status(store).bytes < 1000 * 1000);   /* of 3 MB that were written */
 }
 
+/* Commits go into SQLite's log alone until that is large: each is one sync, not three. */
+static void small_commits_stay_in_the_log(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO(Loop) *loop = loop_of();
+    AUTO(Store) *store = NULL;
+    struct stat before, after;
+    Error err;
+    assert_true(store_open_sqlite(loop, scratch_place(scratch, "store"), NULL, &store, &err));
+    assert_int_equal(stat(scratch_place(scratch, "store/store.db"), &before), 0);
+    for (int i = 0; i < 50; i++) {
+        bool done = false;
+        char key[16], value[2000] = "";
+        snprintf(key, sizeof key, "%d", i);
+        assert_true(store_put(store, str_from_c(key), str_from(value, sizeof value), 0, put_done,
+                              &done, &err));
+        loop_run_virtual_until(loop, 0);
+        assert_true(done);
+    }
+    assert_int_equal(stat(scratch_place(scratch, "store/store.db"), &after), 0);
+    assert_int_equal(before.st_size, after.st_size);
+}
+
 static void what_others_added_to_the_schema_is_refused(void **state)
 {
     static const char *const texts[] = {
@@ -296,6 +319,8 @@ int main(void)
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(purged_rows_are_gone, scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(the_log_is_bounded_in_bytes, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(small_commits_stay_in_the_log, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(what_others_added_to_the_schema_is_refused, scratch_set_up,
                                         scratch_tear_down),
