@@ -26,7 +26,7 @@ static bool is_withheld(Value plan, Str name)
 {
     const List *withheld = value_get_list(plan, "withheld");
     for (uint32_t i = 0; i < withheld->len; i++) {
-        if (value_is_string(withheld->items[i]) && str_eq(value_str(withheld->items[i]), name)) {
+        if (str_eq(value_str(withheld->items[i]), name)) {
             return true;
         }
     }
@@ -93,30 +93,40 @@ static bool agrees_with_plan(const Invocation *invocation, Value plan)
     return true;
 }
 
+static bool is_given(const Invocation *invocation, Str name)
+{
+    for (uint32_t i = 0; i < invocation->given_count; i++) {
+        const Given *given = &invocation->given[i];
+        if (is_define(given) && str_eq(define_name(str_from_c(given->value)), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *config)
 {
     const List *withheld = value_get_list(plan, "withheld");
+    for (uint32_t i = 0; i < withheld->len; i++) {
+        Str name = value_str(withheld->items[i]);
+        if (!is_given(invocation, name)) {
+            usage_error(invocation,
+                        "the saved plan does not hold the secret '%" STR_FMT
+                        "': give it again with -D",
+                        STR_ARG(name));
+            return false;
+        }
+    }
     uint32_t count = config->define_count;
     const char **defines =
         ARENA_ARRAY(invocation->arena, const char *, count + invocation->given_count + 1);
     for (uint32_t i = 0; i < count; i++) {
         defines[i] = config->defines[i];
     }
-    for (uint32_t i = 0; i < withheld->len; i++) {
-        Str name = value_str(withheld->items[i]);
-        uint32_t before = count;
-        for (uint32_t k = 0; k < invocation->given_count; k++) {
-            const Given *given = &invocation->given[k];
-            if (is_define(given) && str_eq(define_name(str_from_c(given->value)), name)) {
-                defines[count++] = given->value;
-            }
-        }
-        if (count == before) {
-            usage_error(invocation,
-                        "the saved plan does not hold the secret '%" STR_FMT
-                        "': give it again with -D",
-                        STR_ARG(name));
-            return false;
+    for (uint32_t i = 0; i < invocation->given_count; i++) {
+        const Given *given = &invocation->given[i];
+        if (is_define(given) && is_withheld(plan, define_name(str_from_c(given->value)))) {
+            defines[count++] = given->value;
         }
     }
     config->defines = defines;

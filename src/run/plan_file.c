@@ -157,7 +157,8 @@ static bool get_texts(Arena *arena, Value plan, const char *key, const char *con
 
 bool plan_file_config(Arena *arena, Str text, Value *plan, RunConfig *config, Error *err)
 {
-    const char *order = NULL, *const *jobs = NULL;
+    const char *order = NULL, *const *jobs = NULL, *const *withheld = NULL;
+    uint32_t withheld_count;
     if (!json_parse_text(arena, text, NULL, plan, err)) {
         return error_wrap(err, "the saved plan is damaged");
     }
@@ -171,7 +172,9 @@ bool plan_file_config(Arena *arena, Str text, Value *plan, RunConfig *config, Er
         !get_texts(arena, *plan, "jobs", &jobs, &config->job_count) ||
         !get_texts(arena, *plan, "labels", &config->labels, &config->label_count) ||
         !get_texts(arena, *plan, "vars", &config->var_files, &config->var_file_count) ||
-        !get_texts(arena, *plan, "defines", &config->defines, &config->define_count)) {
+        !get_texts(arena, *plan, "defines", &config->defines, &config->define_count) ||
+        (value_get(*plan, STR("withheld")) != NULL &&
+         !get_texts(arena, *plan, "withheld", &withheld, &withheld_count))) {
         return error_set(err, ERROR_INVALID, "the saved plan is damaged");
     }
     Str *names = ARENA_ARRAY(arena, Str, config->job_count + 1);

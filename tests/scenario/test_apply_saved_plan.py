@@ -1,5 +1,6 @@
 """A saved plan is applied as it was made, or not at all."""
 
+import json
 import subprocess
 
 import pytest
@@ -216,6 +217,16 @@ def test_a_torn_plan_is_no_wrong_usage(eden, saved, tmp_path, command):
     done = eden(command, "saved")
     assert done.returncode == 1
     assert "error[E0719]: saved: the saved plan is damaged" in done.stderr
+
+
+def test_a_plan_with_other_secrets_than_it_was_saved_with_is_damaged(eden, saved, tmp_path):
+    plan = json.loads((tmp_path / "saved").read_text())
+    (tmp_path / "saved").write_text(json.dumps({**plan, "withheld": [3]}))
+    done = eden("apply", "saved", "-D", "text=one")
+    assert done.returncode == 1 and "the saved plan is damaged" in done.stderr
+    (tmp_path / "saved").write_text(json.dumps({**plan, "withheld": ["text"] * 100000}))
+    done = eden("apply", "saved", "-D", "text=one")  # a name that is there often counts once
+    assert done.returncode == 0, done.stderr
 
 
 def test_only_its_owner_reads_a_plan(saved, tmp_path):
