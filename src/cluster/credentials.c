@@ -13,31 +13,22 @@
 #include "cluster/credential_items.h"
 
 enum {
-    PAGE = 2000,
     KEEP_ALIVE_MS = 60 * 1000, /* a session in use is kept at most so often */
     UNREADABLE_LOGGED = 20,    /* lines in the log; there may be any number of them */
 };
 
-typedef struct Follow {
-    Credentials *credentials;
-    ItemKind kind;
-    Str key, end;
-    StoreWatch *watch;
-    int64_t revision; /* up to which all is known */
-} Follow;
-
 struct Credentials {
     ClusterStore at;
+    State *state;
     CredentialsEvents events;
+    StateView view;
     Arena own; /* keys */
     char cluster[CLUSTER_NAME_MAX + 1];
+    Str keys[ITEM_KIND_COUNT]; /* what those of a kind start with */
     NameTable tables[ITEM_KIND_COUNT];
-    NameTable next[ITEM_KIND_COUNT]; /* while everything is read, perhaps anew */
-    Follow follows[ITEM_KIND_COUNT];
-    ItemKind reading_kind;
-    int64_t reading_revision; /* 0: the first page is to come */
     uint32_t unreadable;
-    bool reading, is_ready, is_lost, freed;
+    bool is_attached;
+    bool has_loss; /* somebody has lost something, and it was not told yet */
 };
 
 /* --- Tables ---------------------------------------------------------------------------------- */
@@ -60,203 +51,76 @@ static void tell_unreadable(Credentials *credentials, Str key, const Error *err)
     }
 }
 
-/* True when somebody has lost something by it. A record that cannot be read takes the place of the
- * one before all the same. */
-static bool take(Credentials *credentials, NameTable *table, ItemKind kind, const StoreKv *kv,
-                 bool deleted)
+/* --- Following ------------------------------------------------------------------------------- */
+
+/* A record that cannot be read takes the place of the one before all the same. */
+static void take(Credentials *credentials, ItemKind kind, const StateEntry *entry, bool deleted)
 {
     AUTO_CLEAR(Arena) arena;
+    NameTable *table = &credentials->tables[kind];
+    StoreKv kv = { .key = entry->key,
+                   .value = entry->value,
+                   .create_revision = entry->create_revision,
+                   .mod_revision = entry->mod_revision,
+                   .version = entry->version,
+                   .lease = entry->lease };
     Str name;
     void *item = NULL, *before;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!item_name(&arena, credentials->at.prefix, kind, kv->key, &name)) {
+    if (!item_name(&arena, credentials->at.prefix, kind, entry->key, &name)) {
         error_set(&err, ERROR_INVALID, "this is no name of one");
-        tell_unreadable(credentials, kv->key, &err);
-        return false;
+        tell_unreadable(credentials, entry->key, &err);
+        return;
     }
-    if (!deleted && !item_read(kind, name, kv, &item, &err)) {
-        tell_unreadable(credentials, kv->key, &err);
+    if (!deleted && !item_read(kind, name, &kv, &item, &err)) {
+        tell_unreadable(credentials, entry->key, &err);
     }
     before = item == NULL ? name_table_take(table, name) : name_table_put(table, item);
     item_free(kind, before);
-    return before != NULL;
+    credentials->has_loss = credentials->has_loss || before != NULL;
 }
 
-/* --- Reading and watching -------------------------------------------------------------------- */
-
-static void stop_watching(Credentials *credentials)
-{
-    for (int i = 0; i < ITEM_KIND_COUNT; i++) {
-        store_watch_cancel(credentials->follows[i].watch);
-        credentials->follows[i].watch = NULL;
-    }
-}
-
-static void lose(Credentials *credentials, const Error *err)
-{
-    stop_watching(credentials);
-    drop_all(credentials->tables);
-    drop_all(credentials->next);
-    if (!credentials->is_lost) {
-        credentials->is_lost = true;
-        credentials->events.failed(credentials->events.context, err);
-    }
-}
-
-static void read_all(Credentials *credentials);
-
-static void followed(void *context, const StoreBatch *batch)
-{
-    Follow *follow = context;
-    Credentials *credentials = follow->credentials;
-    if (batch->err != NULL) {
-        lose(credentials, batch->err);
-        return;
-    }
-    if (batch->resync) {
-        stop_watching(credentials);
-        read_all(credentials);
-        return;
-    }
-    bool lost = false;
-    for (uint32_t i = 0; i < batch->count; i++) {
-        const StoreEvent *event = &batch->events[i];
-        lost = take(credentials, &credentials->tables[follow->kind], follow->kind, &event->kv,
-                    event->deleted) ||
-               lost;
-    }
-    follow->revision = batch->revision;
-    if (batch->count > 0) {
-        store_watch_ack(follow->watch);
-    }
-    if (lost) {
-        credentials->events.changed(credentials->events.context);
-    }
-}
-
-static bool start_watching(Credentials *credentials, int64_t from, Error *err)
-{
-    for (int i = 0; i < ITEM_KIND_COUNT; i++) {
-        Follow *follow = &credentials->follows[i];
-        follow->revision = from - 1;
-        StoreWatchSpec spec = { .key = follow->key,
-                                .end = follow->end,
-                                .from = from,
-                                .done = followed,
-                                .context = follow };
-        if (!store_watch(credentials->at.store, &spec, &follow->watch, err)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void credentials_destroy(Credentials *credentials)
-{
-    drop_all(credentials->tables);
-    drop_all(credentials->next);
-    arena_clear(&credentials->own);
-    free(credentials);
-}
-
-/* All of it is there, as of one revision. */
-static void reading_ends(Credentials *credentials)
-{
-    Error err;
-    drop_all(credentials->tables);
-    memcpy(credentials->tables, credentials->next, sizeof credentials->tables);
-    memset(credentials->next, 0, sizeof credentials->next);
-    if (!start_watching(credentials, credentials->reading_revision + 1, &err)) {
-        lose(credentials, &err);
-        return;
-    }
-    if (credentials->is_ready) {
-        credentials->events.changed(credentials->events.context);
-    } else {
-        credentials->is_ready = true;
-        credentials->events.ready(credentials->events.context);
-    }
-}
-
-static void read_page(Credentials *credentials, Str after);
-
-static void page_came(void *context, const StoreReply *reply, const Error *err)
+static void changed(void *context, const StateEntry *now, const StateEntry *before)
 {
     Credentials *credentials = context;
-    credentials->reading = false;
-    if (credentials->freed) {
-        credentials_destroy(credentials);
-        return;
-    }
-    if (err != NULL && err->kind == ERROR_NOT_FOUND) {
-        read_all(credentials); /* that revision is compacted meanwhile */
-        return;
-    }
-    if (err != NULL) {
-        lose(credentials, err);
-        return;
-    }
-    const StoreOpReply *range = &reply->ops[0];
-    ItemKind kind = credentials->reading_kind;
-    if (credentials->reading_revision == 0) {
-        credentials->reading_revision = reply->revision;
-    }
-    for (uint32_t i = 0; i < range->kv_count; i++) {
-        (void)take(credentials, &credentials->next[kind], kind, &range->kvs[i], false);
-    }
-    if (range->more && range->kv_count > 0) {
-        read_page(credentials, range->kvs[range->kv_count - 1].key);
-    } else if (++credentials->reading_kind < ITEM_KIND_COUNT) {
-        read_page(credentials, STR_EMPTY);
-    } else {
-        reading_ends(credentials);
+    const StateEntry *one = now != NULL ? now : before;
+    for (ItemKind kind = 0; kind < ITEM_KIND_COUNT; kind++) {
+        if (str_starts(one->key, credentials->keys[kind])) {
+            take(credentials, kind, one, now == NULL);
+        }
     }
 }
 
-/* Of the present kind, behind a key. Page by page: there may be more than one answer holds. */
-static void read_page(Credentials *credentials, Str after)
+static void settled(void *context)
 {
-    AUTO_CLEAR(Arena) arena;
-    Error err;
-    arena_init(&arena, ARENA_UNLIMITED);
-    const Follow *follow = &credentials->follows[credentials->reading_kind];
-    StoreOp op = { .kind = STORE_RANGE,
-                   .key = after.len == 0 ? follow->key
-                                         : arena_join(&arena, after, STR("\0"), STR_EMPTY),
-                   .end = follow->end,
-                   .revision = credentials->reading_revision,
-                   .limit = PAGE };
-    credentials->reading = store_op(credentials->at.store, &op, page_came, credentials, &err);
-    if (!credentials->reading) {
-        lose(credentials, &err);
+    Credentials *credentials = context;
+    if (credentials->has_loss && credentials->is_attached) {
+        credentials->has_loss = false;
+        credentials->events.changed(credentials->events.context);
     }
 }
 
-static void read_all(Credentials *credentials)
-{
-    drop_all(credentials->next);
-    credentials->reading_kind = 0;
-    credentials->reading_revision = 0;
-    read_page(credentials, STR_EMPTY);
-}
-
-Credentials *credentials_new(const ClusterStore *at, Str cluster, const CredentialsEvents *events)
+Credentials *credentials_new(const ClusterStore *at, State *state, Str cluster,
+                             const CredentialsEvents *events)
 {
     Credentials *credentials = memory_new(sizeof *credentials);
     Arena *own = &credentials->own;
     arena_init(own, ARENA_UNLIMITED);
     credentials->at = *at;
     credentials->at.prefix = arena_copy(own, at->prefix);
+    credentials->state = state;
     credentials->events = *events;
     snprintf(credentials->cluster, sizeof credentials->cluster, "%" STR_FMT, STR_ARG(cluster));
     for (ItemKind kind = 0; kind < ITEM_KIND_COUNT; kind++) {
-        Str key = item_keys(own, at->prefix, kind);
-        credentials->follows[kind] = (Follow){
-            .credentials = credentials, .kind = kind, .key = key, .end = store_prefix_end(own, key)
-        };
+        credentials->keys[kind] = item_keys(own, at->prefix, kind);
     }
-    read_all(credentials);
+    credentials->view = (StateView){ .kinds = STATE_KIND(KEY_OBJECT) | STATE_KIND(KEY_BROWSER),
+                                     .changed = changed,
+                                     .settled = settled,
+                                     .context = credentials };
+    state_attach(state, &credentials->view);
+    credentials->is_attached = true;
     return credentials;
 }
 
@@ -265,22 +129,13 @@ void credentials_free(Credentials *credentials)
     if (credentials == NULL) {
         return;
     }
-    stop_watching(credentials);
-    if (credentials->reading) {
-        credentials->freed = true; /* the store's answer is still to come */
-    } else {
-        credentials_destroy(credentials);
-    }
+    state_detach(credentials->state, &credentials->view);
+    drop_all(credentials->tables);
+    arena_clear(&credentials->own);
+    free(credentials);
 }
 
 /* --- Who is it ------------------------------------------------------------------------------- */
-
-static bool check_knows(const Credentials *credentials, Error *err)
-{
-    return (credentials->is_ready && !credentials->is_lost) ||
-           error_set(err, ERROR_UNAVAILABLE,
-                     "the server does not know at present who may do what; try again later");
-}
 
 /* `what` is "token", "certificate" or "session". */
 static bool check_expiry(const char *what, int64_t expires_ms, int64_t now_ms, Error *err)
@@ -322,9 +177,6 @@ bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t no
 {
     AUTO_CLEAR(AccessToken) token = { 0 };
     char hash[ACCESS_TOKEN_HASH_TEXT + 1];
-    if (!check_knows(credentials, err)) {
-        return false;
-    }
     if (!access_token_parse(bearer, &token, err)) {
         return error_set(err, ERROR_DENIED, "%s", unknown_token);
     }
@@ -346,9 +198,6 @@ bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t no
 bool credentials_by_certificate(const Credentials *credentials, const ShownUser *shown,
                                 int64_t now_ms, Principal *out, Error *err)
 {
-    if (!check_knows(credentials, err)) {
-        return false;
-    }
     if (!shown->has_user) {
         return error_set(err, ERROR_DENIED, "the certificate is not that of a user");
     }
@@ -428,9 +277,6 @@ bool credentials_by_session(Credentials *credentials, const BrowserSecret *secre
 {
     char hash[BROWSER_HASH_TEXT + 1];
     Error ignored;
-    if (!check_knows(credentials, err)) {
-        return false;
-    }
     browser_secret_hash(secret, hash);
     SessionItem *session = name_table_find(&credentials->tables[ITEM_SESSION], str_from_c(hash));
     if (session == NULL) {
@@ -470,9 +316,6 @@ bool credentials_check(const Credentials *credentials, Principal *principal, int
     ItemKind kind;
     if (principal->kind == PRINCIPAL_LOCAL) {
         return true;
-    }
-    if (!check_knows(credentials, err)) {
-        return false;
     }
     if (principal->kind == PRINCIPAL_SESSION) {
         const SessionItem *session =
@@ -600,12 +443,9 @@ bool credentials_role_unused(const Credentials *credentials, Str role,
 {
     uint32_t uses = 0;
     const char *what = "", *id = ""; /* one of them */
-    if (!check_knows(credentials, err)) {
-        return false;
-    }
     for (uint32_t i = 0; i < CREDENTIALS_GRANT_KEYS; i++) {
         const NameTable *table = &credentials->tables[granted[i]];
-        if (credentials->follows[granted[i]].revision < revisions[i]) {
+        if (state_age(credentials->state).revision < revisions[i]) {
             return error_set(err, ERROR_CONFLICT,
                              "tokens and certificates are being made; try again");
         }

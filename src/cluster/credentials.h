@@ -1,6 +1,6 @@
-/* Everything that authenticates, as the store has it at present: tokens, certificates of users,
- * sessions of browsers, and the roles that say what each may do. Kept in memory, so that no request
- * waits to learn who makes it. Loop thread.
+/* Everything that authenticates: tokens, certificates of users, sessions of browsers, and the roles that
+ * say what each may do. A view of the state (cluster/state.h), so that no request waits to learn who
+ * makes it. Loop thread.
  *
  * A record that cannot be read is skipped, with a line in the log: nobody gets in by it, and nobody
  * else stays out because of it. */
@@ -10,29 +10,26 @@
 #include "cluster/browser_session.h"
 #include "cluster/cluster_store.h"
 #include "cluster/principal.h"
+#include "cluster/state.h"
 
 typedef struct Credentials Credentials;
 
 typedef struct CredentialsEvents {
-    void (*ready)(void *context); /* once: it knows everything */
     /* Something that authenticates, or a role, is no longer what it was: whoever serves somebody for
-     * longer asks credentials_check() again. After `ready`. Never for what is only new. */
+     * longer asks credentials_check() again. Never for what is only new. */
     void (*changed)(void *context);
-    /* It can no longer know; from then on nobody is anybody. May be called once. */
-    void (*failed)(void *context, const Error *err);
     void *context;
 } CredentialsEvents;
 
-/* Reads and then watches the store; `at` is copied, its prefix too. Only `failed` may be called
- * within. */
-Credentials *credentials_new(const ClusterStore *at, Str cluster, const CredentialsEvents *events);
-void credentials_free(Credentials *credentials); /* before the store is closed; NULL is fine */
+/* Of a state that is ready; `at` is copied, its prefix too. Nothing is called within. */
+Credentials *credentials_new(const ClusterStore *at, State *state, Str cluster,
+                             const CredentialsEvents *events);
+void credentials_free(Credentials *credentials); /* before the state; NULL is fine */
 DEFINE_AUTO(Credentials, credentials_free)
 
 /* --- Who is it ------------------------------------------------------------------------------- */
 
-/* All fail with ERROR_DENIED and a text for whoever asks, or ERROR_UNAVAILABLE as long as it does
- * not know. `now_ms` is since 1970. */
+/* All fail with ERROR_DENIED and a text for whoever asks. `now_ms` is since 1970. */
 
 /* "eden_ID_SECRET". An id that nobody has and a wrong secret get the same answer; that a token has
  * expired is told only to who has its secret. */

@@ -1,5 +1,7 @@
 #include "cluster/roster.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -7,228 +9,106 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/node_record.h"
 
-enum {
-    WATCH_NODES,
-    WATCH_REVOCATIONS,
-    WATCH_COUNT
-};
+typedef struct Member {
+    Str by_name;
+    Str by_serial; /* serial, a space and name: two records may claim the same */
+    RosterNode node;
+    char serial_and_name[SERIAL_TEXT + 1 + NODE_NAME_MAX + 1];
+} Member;
 
 struct Roster {
-    Store *store;
+    State *state;
     RosterEvents events;
-    Arena own; /* keys */
-    Str prefix, nodes, nodes_end, revocations;
-    RosterNode **items;   /* by name */
-    RosterNode **serials; /* those that have one, by it */
-    uint32_t count, serial_count, room;
+    StateView view;
+    Arena own;
+    Str revocations; /* key */
+    Ordered names;
+    Ordered serials; /* of those that have one */
+    uint32_t alive;
     Arena list; /* of the revocations */
     RevocationList revoked;
-    StoreWatch *watches[WATCH_COUNT];
-    bool reading, is_ready, is_lost, freed;
+    bool has_news; /* since the last time that was told */
+    bool is_attached;
 };
 
 /* --- Nodes ----------------------------------------------------------------------------------- */
 
-/* Where the name is, or belongs. */
-static uint32_t place_of(const Roster *roster, Str name, bool *found)
+static Member *member_of_serial(Str *by_serial)
 {
-    uint32_t low = 0, high = roster->count;
-    *found = false;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        int order = str_compare(str_from_c(roster->items[middle]->name), name);
-        if (order == 0) {
-            *found = true;
-            return middle;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return by_serial == NULL ? NULL : (Member *)((char *)by_serial - offsetof(Member, by_serial));
 }
 
-/* The first that has this serial number or a later one. */
-static uint32_t serial_place(const Roster *roster, Str serial)
+static Member *find_member(const Roster *roster, Str name)
 {
-    uint32_t low = 0, high = roster->serial_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        bool before = str_compare(str_from_c(roster->serials[middle]->serial), serial) < 0;
-        *(before ? &low : &high) = before ? middle + 1 : middle;
-    }
-    return low;
+    return ordered_find(&roster->names, name);
 }
 
-static void serial_add(Roster *roster, RosterNode *node)
+static void forget_member(Roster *roster, Str name)
 {
-    if (node->serial[0] == '\0') {
-        return;
-    }
-    uint32_t at = serial_place(roster, str_from_c(node->serial));
-    memmove(roster->serials + at + 1, roster->serials + at,
-            (roster->serial_count - at) * sizeof *roster->serials);
-    roster->serials[at] = node;
-    roster->serial_count++;
-}
-
-/* Two records may claim the same. */
-static void serial_drop(Roster *roster, const RosterNode *node)
-{
-    uint32_t at = serial_place(roster, str_from_c(node->serial));
-    while (at < roster->serial_count && roster->serials[at] != node) {
-        at++;
-    }
-    if (at < roster->serial_count) {
-        roster->serial_count--;
-        memmove(roster->serials + at, roster->serials + at + 1,
-                (roster->serial_count - at) * sizeof *roster->serials);
+    Member *member = ordered_remove(&roster->names, name);
+    if (member != NULL) {
+        (void)ordered_remove(&roster->serials, member->by_serial);
+        roster->alive -= member->node.is_alive;
+        free(member);
     }
 }
 
-static int serial_order(const void *left, const void *right)
+static void set_alive(Roster *roster, Member *member, bool is_alive)
 {
-    const RosterNode *const *a = left, *const *b = right;
-    return strcmp((*a)->serial, (*b)->serial);
+    roster->alive += (uint32_t)is_alive - (uint32_t)member->node.is_alive;
+    member->node.is_alive = is_alive;
 }
 
-/* All at once, as they come in the order of their names. */
-static void serials_sort(Roster *roster)
+static Member *add_member(Roster *roster, const char *name)
 {
-    roster->serial_count = 0;
-    for (uint32_t i = 0; i < roster->count; i++) {
-        if (roster->items[i]->serial[0] != '\0') {
-            roster->serials[roster->serial_count++] = roster->items[i];
-        }
-    }
-    if (roster->serial_count > 0) {
-        qsort(roster->serials, roster->serial_count, sizeof *roster->serials, serial_order);
-    }
+    Member *member = memory_new(sizeof *member);
+    snprintf(member->node.name, sizeof member->node.name, "%s", name);
+    member->by_name = str_from_c(member->node.name);
+    (void)ordered_put(&roster->names, &member->by_name);
+    return member;
 }
 
-static void drop_node(Roster *roster, Str name)
-{
-    bool found;
-    uint32_t at = place_of(roster, name, &found);
-    if (found) {
-        serial_drop(roster, roster->items[at]);
-        free(roster->items[at]);
-        roster->count--;
-        memmove(roster->items + at, roster->items + at + 1,
-                (roster->count - at) * sizeof *roster->items);
-    }
-}
-
-static RosterNode *put_node(Roster *roster, Str name)
-{
-    bool found;
-    uint32_t at = place_of(roster, name, &found);
-    if (found) {
-        return roster->items[at];
-    }
-    if (roster->count == roster->room) {
-        roster->room = roster->room == 0 ? 16 : 2 * roster->room;
-        roster->items = realloc(roster->items, roster->room * sizeof *roster->items);
-        roster->serials = realloc(roster->serials, roster->room * sizeof *roster->serials);
-    }
-    RosterNode *node = calloc(1, sizeof *node);
-    if (roster->items == NULL || roster->serials == NULL || node == NULL) {
-        memory_exhausted(sizeof *node);
-    }
-    memmove(roster->items + at + 1, roster->items + at,
-            (roster->count - at) * sizeof *roster->items);
-    roster->items[at] = node;
-    roster->count++;
-    return node;
-}
-
-static void drop_all(Roster *roster)
-{
-    for (uint32_t i = 0; i < roster->count; i++) {
-        free(roster->items[i]);
-    }
-    roster->count = roster->serial_count = 0;
-}
-
-/* Of a node, its own key comes before the others. */
-static void note_alive(Roster *roster, Str name, bool is_alive)
-{
-    bool found;
-    uint32_t at = place_of(roster, name, &found);
-    if (found) {
-        roster->items[at]->is_alive = is_alive;
-    }
-}
-
-/* A record that cannot be read is nobody's: better one node out than a stranger in. False for other
- * keys, such as those that tell who is alive. */
-static bool take_node(Roster *roster, Str key, Str value)
+/* A record that cannot be read is nobody's: better one node out than a stranger in. */
+static void take_node(Roster *roster, const StateEntry *entry)
 {
     AUTO_CLEAR(Arena) arena;
     NodeRecord record;
-    Str parts[KEYS_PARTS_MAX];
-    KeyKind kind;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!key_parse(&arena, roster->prefix, key, &kind, parts)) {
-        return false;
+    if (!node_record_read(&arena, entry->value, &record, &err) ||
+        !str_eq_c(entry->parts[0], record.name)) {
+        forget_member(roster, entry->parts[0]);
+        return;
     }
-    if (kind != KEY_NODE) {
-        if (kind == KEY_NODE_ALIVE) {
-            note_alive(roster, parts[0], true);
-        }
-        return false;
+    Member *member = find_member(roster, entry->parts[0]);
+    if (member == NULL) {
+        member = add_member(roster, record.name);
     }
-    if (!node_record_read(&arena, value, &record, &err) ||
-        !str_eq(str_from_c(record.name), parts[0])) {
-        drop_node(roster, parts[0]);
-        return true;
-    }
-    RosterNode *node = put_node(roster, parts[0]);
-    bool has_other = strcmp(node->serial, record.serial) != 0;
-    if (has_other && !roster->reading) {
-        serial_drop(roster, node);
-    }
-    memcpy(node->name, record.name, sizeof node->name);
+    RosterNode *node = &member->node;
+    (void)ordered_remove(&roster->serials, member->by_serial);
     memcpy(node->enrolment, record.enrolment, sizeof node->enrolment);
     memcpy(node->serial, record.serial, sizeof node->serial);
     node->is_server = record.is_server;
     node->not_after_ms = record.not_after_ms;
-    if (has_other && !roster->reading) {
-        serial_add(roster, node);
+    if (node->serial[0] != '\0') {
+        snprintf(member->serial_and_name, sizeof member->serial_and_name, "%s %s", node->serial,
+                 node->name);
+        member->by_serial = str_from_c(member->serial_and_name);
+        (void)ordered_put(&roster->serials, &member->by_serial);
     }
-    return true;
 }
 
 /* Of a node that goes, its own key comes before the others. */
-static void tell_silent(const Roster *roster, Str name)
+static void note_alive(Roster *roster, Str name, bool is_alive)
 {
-    const RosterNode *node = roster_find(roster, name);
-    if (node != NULL && roster->events.silent != NULL) {
-        roster->events.silent(roster->events.context, node);
+    Member *member = find_member(roster, name);
+    if (member == NULL) {
+        return;
     }
-}
-
-static bool forget_node(Roster *roster, Str key)
-{
-    AUTO_CLEAR(Arena) arena;
-    Str parts[KEYS_PARTS_MAX];
-    KeyKind kind;
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (!key_parse(&arena, roster->prefix, key, &kind, parts)) {
-        return false;
+    set_alive(roster, member, is_alive);
+    if (!is_alive && roster->events.silent != NULL) {
+        roster->events.silent(roster->events.context, &member->node);
     }
-    if (kind != KEY_NODE) {
-        if (kind == KEY_NODE_ALIVE) {
-            note_alive(roster, parts[0], false);
-            tell_silent(roster, parts[0]);
-        }
-        return false;
-    }
-    drop_node(roster, parts[0]);
-    return true;
 }
 
 /* --- Revocations ----------------------------------------------------------------------------- */
@@ -253,156 +133,52 @@ static void take_revocations(Roster *roster, Str text)
     }
 }
 
-/* --- Reading and watching -------------------------------------------------------------------- */
+/* --- Following ------------------------------------------------------------------------------- */
 
-static void stop_watching(Roster *roster)
-{
-    for (int i = 0; i < WATCH_COUNT; i++) {
-        store_watch_cancel(roster->watches[i]);
-        roster->watches[i] = NULL;
-    }
-}
-
-static void lose(Roster *roster, const Error *err)
-{
-    stop_watching(roster);
-    drop_all(roster);
-    if (!roster->is_lost) {
-        roster->is_lost = true;
-        roster->events.failed(roster->events.context, err);
-    }
-}
-
-static void read_all(Roster *roster);
-
-/* Both watches alike; true when the batch has news. */
-static bool look_at(Roster *roster, const StoreBatch *batch)
-{
-    if (batch->err != NULL) {
-        lose(roster, batch->err);
-        return false;
-    }
-    if (batch->resync) {
-        stop_watching(roster);
-        read_all(roster);
-        return false;
-    }
-    return batch->count > 0;
-}
-
-static void nodes_changed(void *context, const StoreBatch *batch)
+static void changed(void *context, const StateEntry *now, const StateEntry *before)
 {
     Roster *roster = context;
-    if (!look_at(roster, batch)) {
-        return;
+    const StateEntry *one = now != NULL ? now : before;
+    if (one->kind == KEY_NODE_ALIVE) {
+        note_alive(roster, one->parts[0], now != NULL);
+    } else if (one->kind == KEY_NODE) {
+        roster->has_news = true;
+        if (now != NULL) {
+            take_node(roster, now);
+        } else {
+            forget_member(roster, one->parts[0]);
+        }
+    } else if (str_eq(one->key, roster->revocations)) {
+        roster->has_news = true;
+        take_revocations(roster, now != NULL ? now->value : STR_EMPTY);
     }
-    bool news = false;
-    for (uint32_t i = 0; i < batch->count; i++) {
-        const StoreEvent *event = &batch->events[i];
-        news = (event->deleted ? forget_node(roster, event->kv.key)
-                               : take_node(roster, event->kv.key, event->kv.value)) ||
-               news;
-    }
-    store_watch_ack(roster->watches[WATCH_NODES]);
-    if (news) {
+}
+
+static void settled(void *context)
+{
+    Roster *roster = context;
+    if (roster->has_news && roster->is_attached) {
+        roster->has_news = false;
         roster->events.changed(roster->events.context);
     }
 }
 
-static void revocations_changed(void *context, const StoreBatch *batch)
-{
-    Roster *roster = context;
-    if (!look_at(roster, batch)) {
-        return;
-    }
-    const StoreEvent *last = &batch->events[batch->count - 1];
-    store_watch_ack(roster->watches[WATCH_REVOCATIONS]);
-    take_revocations(roster, last->deleted ? STR_EMPTY : last->kv.value);
-    roster->events.changed(roster->events.context);
-}
-
-static bool start_watching(Roster *roster, int64_t from, Error *err)
-{
-    StoreWatchSpec nodes = { .key = roster->nodes,
-                             .end = roster->nodes_end,
-                             .from = from,
-                             .done = nodes_changed,
-                             .context = roster };
-    StoreWatchSpec revocations = {
-        .key = roster->revocations, .from = from, .done = revocations_changed, .context = roster
-    };
-    return store_watch(roster->store, &nodes, &roster->watches[WATCH_NODES], err) &&
-           store_watch(roster->store, &revocations, &roster->watches[WATCH_REVOCATIONS], err);
-}
-
-static void roster_destroy(Roster *roster)
-{
-    drop_all(roster);
-    free(roster->items);
-    free(roster->serials);
-    arena_clear(&roster->own);
-    arena_clear(&roster->list);
-    free(roster);
-}
-
-static void read_done(void *context, const StoreReply *reply, const Error *err)
-{
-    Roster *roster = context;
-    Error failure;
-    if (roster->freed) {
-        roster_destroy(roster);
-        return;
-    }
-    if (err != NULL) {
-        roster->reading = false;
-        lose(roster, err);
-        return;
-    }
-    drop_all(roster);
-    const StoreOpReply *nodes = &reply->ops[0], *revocations = &reply->ops[1];
-    for (uint32_t i = 0; i < nodes->kv_count; i++) {
-        (void)take_node(roster, nodes->kvs[i].key, nodes->kvs[i].value);
-    }
-    serials_sort(roster);
-    roster->reading = false;
-    Str list = revocations->kv_count > 0 ? revocations->kvs[0].value : STR_EMPTY;
-    take_revocations(roster, list);
-    if (!start_watching(roster, reply->revision + 1, &failure)) {
-        lose(roster, &failure);
-        return;
-    }
-    if (roster->is_ready) {
-        roster->events.changed(roster->events.context);
-    } else {
-        roster->is_ready = true;
-        roster->events.ready(roster->events.context);
-    }
-}
-
-static void read_all(Roster *roster)
-{
-    StoreOp ops[] = { { .kind = STORE_RANGE, .key = roster->nodes, .end = roster->nodes_end },
-                      { .kind = STORE_RANGE, .key = roster->revocations } };
-    StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
-    Error err;
-    roster->reading = store_txn(roster->store, &txn, read_done, roster, &err);
-    if (!roster->reading) {
-        lose(roster, &err);
-    }
-}
-
-Roster *roster_new(Store *store, Str prefix, const RosterEvents *events)
+Roster *roster_new(State *state, Str prefix, const RosterEvents *events)
 {
     Roster *roster = memory_new(sizeof *roster);
-    roster->store = store;
+    roster->state = state;
     roster->events = *events;
     arena_init(&roster->own, ARENA_UNLIMITED);
     arena_init(&roster->list, ARENA_UNLIMITED);
-    roster->prefix = arena_copy(&roster->own, prefix);
-    roster->nodes = key_make_prefix(&roster->own, prefix, KEY_NODE, NULL, 0);
-    roster->nodes_end = store_prefix_end(&roster->own, roster->nodes);
     roster->revocations = cluster_key_revocations(&roster->own, prefix);
-    read_all(roster);
+    roster->view = (StateView){ .kinds = STATE_KIND(KEY_NODE) | STATE_KIND(KEY_NODE_ALIVE) |
+                                         STATE_KIND(KEY_OBJECT),
+                                .changed = changed,
+                                .settled = settled,
+                                .context = roster };
+    state_attach(state, &roster->view);
+    roster->is_attached = true;
+    roster->has_news = false;
     return roster;
 }
 
@@ -411,45 +187,47 @@ void roster_free(Roster *roster)
     if (roster == NULL) {
         return;
     }
-    stop_watching(roster);
-    if (roster->reading) {
-        roster->freed = true; /* the store's answer is still to come */
-    } else {
-        roster_destroy(roster);
+    state_detach(roster->state, &roster->view);
+    Member *member;
+    for (OrderedPlace at = { 0 }; (member = ordered_next(&roster->names, &at)) != NULL;) {
+        free(member);
     }
+    ordered_clear(&roster->names);
+    ordered_clear(&roster->serials);
+    arena_clear(&roster->own);
+    arena_clear(&roster->list);
+    free(roster);
 }
+
+/* --- Asking ---------------------------------------------------------------------------------- */
 
 const RosterNode *roster_find(const Roster *roster, Str name)
 {
-    bool found;
-    uint32_t at = place_of(roster, name, &found);
-    return found ? roster->items[at] : NULL;
+    const Member *member = find_member(roster, name);
+    return member == NULL ? NULL : &member->node;
 }
 
 const RosterNode *roster_find_serial(const Roster *roster, Str serial)
 {
-    uint32_t at = serial_place(roster, serial);
-    bool found = at < roster->serial_count && str_eq_c(serial, roster->serials[at]->serial);
-    return found ? roster->serials[at] : NULL;
+    OrderedPlace at = ordered_from(&roster->serials, serial);
+    const Member *member = member_of_serial(ordered_next(&roster->serials, &at));
+    bool found = member != NULL && str_eq_c(serial, member->node.serial);
+    return found ? &member->node : NULL;
 }
 
 bool roster_is_current(const Roster *roster)
 {
-    return roster->watches[WATCH_NODES] != NULL;
+    return state_age(roster->state).stale_since_ms == 0;
 }
 
 uint32_t roster_count(const Roster *roster)
 {
-    return roster->count;
+    return roster->names.count;
 }
 
 uint32_t roster_alive(const Roster *roster)
 {
-    uint32_t alive = 0;
-    for (uint32_t i = 0; i < roster->count; i++) {
-        alive += roster->items[i]->is_alive;
-    }
-    return alive;
+    return roster->alive;
 }
 
 const RevocationList *roster_revoked(const Roster *roster)

@@ -1,9 +1,9 @@
-/* Who belongs to the cluster and who is no longer believed, as the store has it at present: what a
- * listener asks at every handshake and call, without waiting. Loop thread. */
+/* Who belongs to the cluster and who is no longer believed: what a listener asks at every handshake and
+ * call, without waiting. A view of the state (cluster/state.h). Loop thread. */
 #pragma once
 
+#include "cluster/state.h"
 #include "pki/revocation.h"
-#include "store/store.h"
 
 typedef struct Roster Roster;
 
@@ -17,26 +17,22 @@ typedef struct RosterNode {
 } RosterNode;
 
 typedef struct RosterEvents {
-    void (*ready)(void *context);   /* once: it knows everybody */
-    void (*changed)(void *context); /* somebody came, went, or is revoked; after `ready` */
-    /* It can no longer know; whoever asks it is told that nobody belongs. May be called once. */
-    void (*failed)(void *context, const Error *err);
+    void (*changed)(void *context); /* a node came, went, or is revoked */
     void *context;
     /* A node's session is over, and it has not come back in time. May be NULL. */
     void (*silent)(void *context, const RosterNode *node);
 } RosterEvents;
 
-/* Reads and then watches the store. Only `failed` may be called within. */
-Roster *roster_new(Store *store, Str prefix, const RosterEvents *events);
-void roster_free(Roster *roster); /* before the store is closed; NULL is fine */
+/* Of a state that is ready. Nothing is called within. */
+Roster *roster_new(State *state, Str prefix, const RosterEvents *events);
+void roster_free(Roster *roster); /* before the state; NULL is fine */
 DEFINE_AUTO(Roster, roster_free)
 
 /* NULL: no such node. Valid until the loop's next turn. */
 const RosterNode *roster_find(const Roster *roster, Str name);
 /* The same by the serial number of the certificate that it got last. */
 const RosterNode *roster_find_serial(const Roster *roster, Str serial);
-/* Whether it knows what every watch that is told has told; not before it is ready, when it is lost,
- * or while it reads everything anew. */
+/* False: the store cannot be read at present, and it knows what was there before. */
 bool roster_is_current(const Roster *roster);
 uint32_t roster_count(const Roster *roster);
 uint32_t roster_alive(const Roster *roster); /* of them */

@@ -13,6 +13,7 @@
 #include "cluster/nodes.h"
 #include "cluster/own_certificates.h"
 #include "cluster/roster.h"
+#include "cluster/state.h"
 #include "net/grpc_server.h"
 #include "pki/credential.h"
 #include "pki/peer.h"
@@ -46,6 +47,7 @@ struct Server {
     Authority *authority;
     OwnCertificates *own;
     CertifySettings certify;
+    State *state;
     Roster *roster;
     PeerJudge judge;
     Credentials *credentials;
@@ -374,9 +376,8 @@ static OwnFiles own_files(Server *server)
                        server->authority, server->own };
 }
 
-static void credentials_ready(void *context)
+static void start_serving(Server *server)
 {
-    Server *server = context;
     Error err;
     if (!listen_rpc(server, &err) || !listen_api(server, &err)) {
         fail(server, &err);
@@ -387,31 +388,6 @@ static void credentials_ready(void *context)
     own_files_keep(&files);
     server->is_ready = true;
     server->options.ready(server->options.context);
-}
-
-static void credentials_failed(void *context, const Error *err)
-{
-    credentials_changed(context); /* which knows nobody any more */
-    fail(context, err);
-}
-
-/* When it is known who belongs to the cluster: who else may ask. */
-static void roster_ready(void *context)
-{
-    Server *server = context;
-    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
-    CredentialsEvents events = { .ready = credentials_ready,
-                                 .changed = credentials_changed,
-                                 .failed = credentials_failed,
-                                 .context = server };
-    server->audit = audit_new(&at);
-    server->credentials = credentials_new(&at, str_from_c(server->settings.cluster), &events);
-}
-
-static void roster_failed(void *context, const Error *err)
-{
-    roster_changed(context); /* which knows nobody any more */
-    fail(context, err);
 }
 
 static void silence_noted(void *context, const Error *err)
@@ -471,6 +447,37 @@ static void sweep_runs(void *context)
     mend_files(server);
 }
 
+/* --- The state of the cluster ---------------------------------------------------------------------- */
+
+static void state_ready(void *context)
+{
+    Server *server = context;
+    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
+    RosterEvents nodes = { .changed = roster_changed, .context = server, .silent = node_silent };
+    CredentialsEvents people = { .changed = credentials_changed, .context = server };
+    server->roster = roster_new(server->state, STORE_KEYS_PREFIX, &nodes);
+    server->audit = audit_new(&at);
+    server->credentials =
+        credentials_new(&at, server->state, str_from_c(server->settings.cluster), &people);
+    start_serving(server);
+}
+
+/* Whoever has a session keeps it, and reads go on from what is known. A server that has just started
+ * knows nothing and serves nobody. */
+static void state_stale(void *context, const Error *err)
+{
+    Server *server = context;
+    if (!server->is_ready) {
+        fail(server, err);
+    }
+}
+
+static void state_current(void *context)
+{
+    roster_changed(context);
+    credentials_changed(context);
+}
+
 /* --- Certificates -------------------------------------------------------------------------------- */
 
 static void authority_ready(void *context)
@@ -479,13 +486,12 @@ static void authority_ready(void *context)
     if (!server->is_open) {
         return; /* the store was a foreign one */
     }
-    RosterEvents events = { .ready = roster_ready,
-                            .changed = roster_changed,
-                            .failed = roster_failed,
-                            .context = server,
-                            .silent = node_silent };
+    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
     own_certificates_look(server->own);
-    server->roster = roster_new(server->store, STORE_KEYS_PREFIX, &events);
+    server->state = state_new(&at, &(StateEvents){ .ready = state_ready,
+                                                   .stale = state_stale,
+                                                   .current = state_current,
+                                                   .context = server });
 }
 
 static void use_certificates(Server *server)
@@ -648,6 +654,7 @@ static void server_free(Server *server)
     nodes_service_free(server->nodes_service);
     session_service_free(server->sessions);
     roster_free(TAKE(server->roster)); /* the store may answer who still looks for one in it */
+    state_free(server->state);
     own_certificates_free(server->own);
     server->certify.cas = NULL; /* the store may answer who still waits for a certificate */
     authority_free(server->authority);

@@ -56,6 +56,7 @@ struct World {
     Loop *loop;
     Store *store;
     Audit *audit;
+    State *state;
     Credentials *credentials;
     ApiSettings settings;
     Api *api;
@@ -241,7 +242,8 @@ static void failed(void *context, const Error *err)
 }
 
 static const ConnectionEvents no_events = { nothing, received, nothing, closed };
-static const CredentialsEvents no_news = { .ready = nothing, .changed = nothing, .failed = failed };
+static const CredentialsEvents no_news = { .changed = nothing };
+static const StateEvents no_state = { .ready = nothing, .stale = failed, .current = nothing };
 static const Str names[] = { STR("eden1.example.org:1338") };
 
 static void pass(const World *world, int64_t ms)
@@ -258,7 +260,9 @@ static void world_open(World *world)
     fill(world);
     ClusterStore at = { world->loop, world->store, KEYS_PREFIX };
     world->audit = audit_new(&at);
-    world->credentials = credentials_new(&at, STR("blue"), &no_news);
+    world->state = state_new(&at, &no_state);
+    pass(world, 1);
+    world->credentials = credentials_new(&at, world->state, STR("blue"), &no_news);
     world->settings = (ApiSettings){ .at = at,
                                      .cluster = STR("blue"),
                                      .node = STR("s1"),
@@ -332,6 +336,7 @@ static void world_close(World *world)
     http_server_free(world->server);
     api_free(world->api);
     credentials_free(world->credentials);
+    state_free(world->state);
     audit_free(world->audit);
     pass(world, 0);
     store_close(world->store);

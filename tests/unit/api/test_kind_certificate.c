@@ -6,6 +6,7 @@
 #include "api/kind_rows.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/node_record.h"
+#include "ready_state.h"
 #include "unit.h"
 
 #define PREFIX STR("/eden")
@@ -18,6 +19,7 @@ typedef struct Fixture {
     Arena arena;
     Loop *loop;
     ClusterStore at;
+    State *state;
     Roster *roster;
     LoopTask look;
     uint32_t most; /* calls that have waited for the store at once, while one was looked for */
@@ -28,11 +30,6 @@ typedef struct Fixture {
 
 static void nothing(void *context)
 {
-}
-
-static void failed(void *context, const Error *err)
-{
-    fail_msg("%s", err->text);
 }
 
 static void pass(Fixture *f)
@@ -56,9 +53,8 @@ static int set_up(void **state)
     arena_init(&f->arena, ARENA_UNLIMITED);
     f->loop = loop_new_virtual(1);
     f->at = (ClusterStore){ f->loop, store_open_memory(f->loop, NULL), PREFIX };
-    f->roster =
-        roster_new(f->at.store, PREFIX,
-                   &(RosterEvents){ .ready = nothing, .changed = nothing, .failed = failed });
+    f->state = ready_state(&f->at, NULL);
+    f->roster = roster_new(f->state, PREFIX, &(RosterEvents){ .changed = nothing });
     loop_task_init(&f->look, look, f);
     pass(f);
     *state = f;
@@ -69,6 +65,7 @@ static int tear_down(void **state)
 {
     Fixture *f = *state;
     roster_free(f->roster);
+    state_free(f->state);
     store_close(f->at.store);
     loop_free(f->loop);
     arena_clear(&f->arena);

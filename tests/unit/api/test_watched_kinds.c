@@ -20,12 +20,12 @@ static int set_up_nodes(void **state)
 {
     int code = set_up(state);
     Fixture *f = *state;
-    f->roster =
-        roster_new(f->store, PREFIX,
-                   &(RosterEvents){ .ready = nothing, .changed = nothing, .failed = failed });
-    while (!roster_is_current(f->roster)) {
+    f->state = state_new(&(ClusterStore){ f->world.loop, f->store, PREFIX },
+                         &(StateEvents){ .ready = nothing, .stale = failed, .current = nothing });
+    while (!state_age(f->state).is_ready) {
         world_pass(&f->world, 1);
     }
+    f->roster = roster_new(f->state, PREFIX, &(RosterEvents){ .changed = nothing });
     return code;
 }
 

@@ -29,7 +29,8 @@ struct Fixture {
     World world;
     Scratch *scratch;
     Store *store;
-    Roster *roster; /* NULL: none */
+    State *state;   /* NULL: none */
+    Roster *roster; /* the same */
     Api *api;
     HttpServer *server;
     Address address;
@@ -75,6 +76,7 @@ static inline int tear_down(void **state)
     http_server_free(f->server);
     api_free(f->api);
     roster_free(f->roster);
+    state_free(f->state);
     assert_int_equal(store_status(f->store).watches, 0);
     store_close(f->store);
     world_close(&f->world);

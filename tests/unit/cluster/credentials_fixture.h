@@ -7,6 +7,7 @@
 #include "cluster/user_certificates.h"
 #include "pki/ca.h"
 #include "pki/csr.h"
+#include "ready_state.h"
 #include "scratch.h"
 #include "store_world.h"
 
@@ -15,8 +16,9 @@
 
 typedef struct Fixture {
     StoreWorld world;
+    State *state;
     Credentials *credentials;
-    uint32_t ready, changed, failed;
+    uint32_t changed, stale;
     Credential ca;
     CaSet cas;
     CertifySettings certify;
@@ -30,27 +32,22 @@ typedef struct Fixture {
     uint32_t listed, unreadable;
 } Fixture;
 
-static inline void ready(void *context)
-{
-    ((Fixture *)context)->ready++;
-}
-
 static inline void changed(void *context)
 {
     ((Fixture *)context)->changed++;
 }
 
-static inline void failed(void *context, const Error *err)
-{
-    ((Fixture *)context)->failed++;
-}
-
 static inline void open_credentials(Fixture *f)
 {
-    f->credentials = credentials_new(
-        &f->world.at, STR("home"),
-        &(CredentialsEvents){ .ready = ready, .changed = changed, .failed = failed, .context = f });
-    world_pass(&f->world);
+    f->state = ready_state(&f->world.at, &f->stale);
+    f->credentials = credentials_new(&f->world.at, f->state, STR("home"),
+                                     &(CredentialsEvents){ .changed = changed, .context = f });
+}
+
+static inline void close_credentials(Fixture *f)
+{
+    credentials_free(TAKE(f->credentials));
+    state_free(TAKE(f->state));
 }
 
 static inline int set_up(void **state)
@@ -73,7 +70,7 @@ static inline int set_up(void **state)
 static inline int tear_down(void **state)
 {
     Fixture *f = *state;
-    credentials_free(f->credentials);
+    close_credentials(f);
     credential_clear(&f->ca);
     world_close(&f->world);
     free(f);

@@ -3,11 +3,13 @@
 
 #include "cluster/access_tokens.h"
 #include "cluster/credentials.h"
+#include "ready_state.h"
 #include "scratch.h"
 #include "store_world.h"
 
 typedef struct Fixture {
     StoreWorld world;
+    State *state;
     Credentials *credentials;
     char token[ACCESS_TOKEN_TEXT + 1]; /* that was made last */
     BrowserSecret secret;
@@ -17,19 +19,13 @@ static void nothing(void *context)
 {
 }
 
-static void failed(void *context, const Error *err)
-{
-    fail_msg("%s", err->text);
-}
-
 static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
-    f->credentials = credentials_new(
-        &f->world.at, STR("home"),
-        &(CredentialsEvents){ .ready = nothing, .changed = nothing, .failed = failed });
-    world_pass(&f->world);
+    f->state = ready_state(&f->world.at, NULL);
+    f->credentials = credentials_new(&f->world.at, f->state, STR("home"),
+                                     &(CredentialsEvents){ .changed = nothing });
     *state = f;
     return 0;
 }
@@ -38,6 +34,7 @@ static int tear_down(void **state)
 {
     Fixture *f = *state;
     credentials_free(f->credentials);
+    state_free(f->state);
     world_close(&f->world);
     free(f);
     return 0;

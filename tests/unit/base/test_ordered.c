@@ -1,0 +1,127 @@
+#include "base/ordered.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "unit.h"
+
+enum {
+    ITEMS = 3000, /* more than ten leaves */
+};
+
+typedef struct Item {
+    Str key;
+    char text[8];
+} Item;
+
+static Item items[ITEMS], others[ITEMS];
+
+static int set_up(void **state)
+{
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        snprintf(items[i].text, sizeof items[i].text, "%06u", 2 * i);
+        items[i].key = str_from_c(items[i].text);
+        others[i] = items[i];
+        others[i].key = str_from_c(others[i].text);
+    }
+    return 0;
+}
+
+static void assert_holds(const Ordered *ordered, const bool there[ITEMS])
+{
+    OrderedPlace at = ordered_from(ordered, STR_EMPTY);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        if (there[i]) {
+            assert_ptr_equal(ordered_next(ordered, &at), &items[i]);
+            count++;
+        }
+        assert_ptr_equal(ordered_find(ordered, items[i].key), there[i] ? &items[i] : NULL);
+    }
+    assert_null(ordered_next(ordered, &at));
+    assert_null(ordered_next(ordered, &at));
+    assert_int_equal(ordered->count, count);
+}
+
+static void items_that_come_in_order_fill_their_leaves(void **state)
+{
+    Ordered ordered = { 0 };
+    bool there[ITEMS];
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        assert_null(ordered_put(&ordered, &items[i].key));
+        there[i] = true;
+    }
+    assert_int_equal(ordered.leaf_count, (ITEMS + ORDERED_LEAF - 1) / ORDERED_LEAF);
+    assert_holds(&ordered, there);
+    ordered_clear(&ordered);
+    assert_null(ordered_find(&ordered, items[0].key));
+}
+
+static void items_come_and_go_in_any_order(void **state)
+{
+    Ordered ordered = { 0 };
+    bool there[ITEMS] = { false };
+    uint32_t chance = 1;
+    for (uint32_t turn = 0; turn < 20 * ITEMS; turn++) {
+        chance = chance * 1664525 + 1013904223;
+        uint32_t i = (chance >> 8) % ITEMS;
+        /* First more come than go, then the other way round. */
+        bool mostly = turn < 10 * ITEMS, put = (chance >> 4) % 4 == 0 ? !mostly : mostly;
+        if (put) {
+            assert_ptr_equal(ordered_put(&ordered, &items[i].key), there[i] ? &items[i] : NULL);
+        } else {
+            assert_ptr_equal(ordered_remove(&ordered, items[i].key), there[i] ? &items[i] : NULL);
+        }
+        there[i] = put;
+        if (turn % 5000 == 0) {
+            assert_holds(&ordered, there);
+        }
+    }
+    assert_holds(&ordered, there);
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        (void)ordered_remove(&ordered, items[i].key);
+        there[i] = false;
+    }
+    assert_holds(&ordered, there);
+    assert_int_equal(ordered.leaf_count, 0);
+    ordered_clear(&ordered);
+}
+
+static void an_item_replaces_the_one_of_its_key(void **state)
+{
+    Ordered ordered = { 0 };
+    assert_null(ordered_put(&ordered, &items[1].key));
+    assert_ptr_equal(ordered_put(&ordered, &others[1].key), &items[1]);
+    assert_ptr_equal(ordered_find(&ordered, items[1].key), &others[1]);
+    assert_int_equal(ordered.count, 1);
+    assert_null(ordered_remove(&ordered, items[2].key));
+    ordered_clear(&ordered);
+}
+
+static void a_walk_begins_at_a_key_or_behind_it(void **state)
+{
+    Ordered ordered = { 0 };
+    for (uint32_t i = ITEMS; i > 0; i--) {
+        (void)ordered_put(&ordered, &items[i - 1].key);
+    }
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        char between[8];
+        snprintf(between, sizeof between, "%06u", 2 * i + 1);
+        OrderedPlace at = ordered_from(&ordered, items[i].key);
+        OrderedPlace behind = ordered_from(&ordered, str_from_c(between));
+        assert_ptr_equal(ordered_next(&ordered, &at), &items[i]);
+        assert_ptr_equal(ordered_next(&ordered, &behind), i + 1 < ITEMS ? &items[i + 1] : NULL);
+    }
+    ordered_clear(&ordered);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(items_that_come_in_order_fill_their_leaves),
+        cmocka_unit_test(items_come_and_go_in_any_order),
+        cmocka_unit_test(an_item_replaces_the_one_of_its_key),
+        cmocka_unit_test(a_walk_begins_at_a_key_or_behind_it),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
