@@ -46,7 +46,7 @@ typedef struct ApiSettings {
      * any more. NULL: those of nodes are found by lists only. */
     Roster *const *roster;
     Metrics *metrics; /* requests are counted there; NULL: nowhere */
-    /* Adds what the server can tell of itself; `waiting` machines ask to become nodes. NULL: nothing. */
+    /* Adds what the server can tell of itself. NULL: nothing. */
     void (*gather)(void *context, MetricsText *out);
     const bool *stops; /* the server does, which may change; NULL: never */
     /* Asks a node whether it answers, as session_service_ping does; NULL: nobody can. */

@@ -157,7 +157,7 @@ function filter() {
 
 /* Opens what the address names: /docs/#node_list, /docs/#schema-Node. */
 function openNamed() {
-  const named = byId(decodeURIComponent(location.hash.slice(1)));
+  const named = byId(location.hash.slice(1));
   if (named?.tagName === "DETAILS") {
     named.open = true;
     named.scrollIntoView();
