@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "lang/matcher.h"
+#include "lang/unicode.h"
 
 /* What the characters of an encoding mean: their value + 1, or one of these. */
 enum {
@@ -21,9 +22,10 @@ enum {
 };
 
 struct Scrubber {
-    Matcher *matcher;          /* of the secrets in lower case */
+    Matcher *matcher;          /* of the secrets, with ASCII in lower case */
     bool with_space;           /* a secret has one, which forms write as `+` */
     bool with_quote;           /* a secret has a single quote */
+    bool with_wide;            /* a secret has characters beyond ASCII */
     unsigned char fold[256];   /* to lower case */
     unsigned char base64[256]; /* both alphabets */
     unsigned char hex[256];
@@ -62,6 +64,39 @@ static Str folded(Arena *arena, Str text)
     return str_from(copy, text.len);
 }
 
+/* In upper or lower case, or with capitals at the start of words only (CASE_TITLE). */
+static Str in_case(Arena *arena, Str text, CaseMapping mapping)
+{
+    Buf out = buf_make_in(arena, BUF_UNLIMITED);
+    bool in_word = false;
+    for (size_t at = 0; at < text.len;) {
+        uint32_t code = utf8_next(text, &at), mapped[UNICODE_MAPPED_MAX];
+        unsigned count =
+            unicode_map(code, mapping == CASE_TITLE && in_word ? CASE_LOWER : mapping, mapped);
+        for (unsigned i = 0; i < count; i++) {
+            char bytes[UTF8_BYTES_MAX];
+            buf_put(&out, str_from(bytes, utf8_encode(mapped[i], bytes)));
+        }
+        in_word = unicode_is(code, UNICODE_CASED);
+    }
+    return buf_str(&out);
+}
+
+typedef VEC(Str) Texts;
+
+/* The case of ASCII does not count when texts are compared; of other letters each case is a text of its
+ * own. */
+static void push_cases(Arena *arena, Str secret, Texts *texts)
+{
+    static const CaseMapping mappings[] = { CASE_LOWER, CASE_UPPER, CASE_TITLE };
+    VEC_PUSH(arena, texts, folded(arena, secret));
+    for (size_t i = 0; i < COUNT_OF(mappings); i++) {
+        if (!utf8_is_ascii(secret) && utf8_is_valid(secret)) {
+            VEC_PUSH(arena, texts, folded(arena, in_case(arena, secret, mappings[i])));
+        }
+    }
+}
+
 bool scrubber_new(const SecretSet *set, Scrubber **out, Error *err)
 {
     if (set->bytes > SCRUB_BYTES_MAX) {
@@ -71,12 +106,13 @@ bool scrubber_new(const SecretSet *set, Scrubber **out, Error *err)
     Scrubber *scrubber = memory_new(sizeof *scrubber);
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
-    VEC(Str) texts = { 0 };
+    Texts texts = { 0 };
     uint32_t at = 0;
     for (const StrMapEntry *entry; (entry = str_map_next(&set->texts, &at)) != NULL;) {
-        VEC_PUSH(&scratch, &texts, folded(&scratch, entry->key));
+        push_cases(&scratch, entry->key, &texts);
         scrubber->with_space |= has(entry->key, ' ');
         scrubber->with_quote |= has(entry->key, '\'');
+        scrubber->with_wide |= !utf8_is_ascii(entry->key);
     }
     fill_tables(scrubber);
     scrubber->matcher = matcher_new(texts.items, texts.len);
@@ -325,6 +361,19 @@ static unsigned unescape_backslash(Str text, size_t *at, char out[UTF8_BYTES_MAX
     out[0] = meant != '\0' ? meant : '\\';
     *at += meant != '\0' ? 2 : 1;
     return 1;
+}
+
+/* The same with escapes of whole characters, as Python's ascii() writes them: \xe9, \U0001f600. */
+static unsigned unescape_character(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+{
+    uint32_t code;
+    char letter = text.data[*at] == '\\' && *at + 1 < text.len ? text.data[*at + 1] : '\0';
+    unsigned digits = letter == 'x' ? 2 : letter == 'U' ? 8 : 0;
+    if (digits == 0 || !read_hex(text, *at + 2, digits, &code) || code > 0x10ffff) {
+        return unescape_backslash(text, at, out);
+    }
+    *at += 2 + digits;
+    return (unsigned)utf8_encode(code, out);
 }
 
 static unsigned unescape_percent(Str text, size_t *at, char out[UTF8_BYTES_MAX])
@@ -601,6 +650,7 @@ static Search search_all(const Scrubber *scrubber, Str text, bool cut)
     } spellings[] = {
         { has(text, '\n') || has(text, '\r'), unescape_break },
         { has(text, '\\'), unescape_backslash },
+        { scrubber->with_wide && has(text, '\\'), unescape_character },
         { has(text, '%'), unescape_percent },
         { scrubber->with_space && has(text, '+'), unescape_form },
         { has(text, '&'), unescape_entity },

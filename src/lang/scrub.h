@@ -7,7 +7,7 @@
  *     if (!scrubber_new(&secrets, &scrubber, err)) ...
  *     scrubber_apply(scrubber, output, &clean);
  *
- * A secret is found as it is, in upper and lower case (of ASCII), and in the spellings that programs
+ * A secret is found as it is, in upper and lower case and with capitals, and in the spellings that programs
  * give it on the way:
  *   - base64, standard and URL-safe, alone or anywhere inside longer encoded data, also when
  *     broken into lines;

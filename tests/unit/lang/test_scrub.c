@@ -58,6 +58,31 @@ static void plain_secrets_are_replaced(void **state)
     assert_true(str_eq(scrubbed(scrubber, STR("a\0hunter2\0")), STR("a\0(secret)\0")));
 }
 
+static void letters_beyond_ascii_have_cases_and_escapes(void **state)
+{
+    const Str secret = STR("geh\u00e9im-\u00f1and\u00fa");
+    const Str texts[] = {
+        STR("gehéim-ñandú"),
+        STR("GEHÉIM-ÑANDÚ"),
+        STR("Gehéim-Ñandú"),
+        STR("geh\\xe9im-\\xf1and\\xfa"),                /* Python's ascii() */
+        STR("GEH\\xc9IM-\\xd1AND\\xda"),                /* the same of upper() */
+        STR("geh\\xc3\\xa9im-\\xc3\\xb1and\\xc3\\xba"), /* of bytes */
+        STR("geh\\u00e9im-\\u00f1and\\u00fa"),
+        STR("geh\\U000000e9im-\\xf1and\\u00fa"),
+        STR("GEH&#201;IM-&#209;AND&#218;"),
+        STR("GEH%C3%89IM-%c3%91AND%C3%9A"),
+    };
+    AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        assert_str(scrubbed(scrubber, texts[i]), "(secret)");
+    }
+    assert_scrubbed(STR("straße"), STR("STRASSE"), "(secret)"); /* a case may be longer */
+    assert_scrubbed(STR("key-😀"), STR("'key-\\U0001f600'"), "'(secret)'");
+    assert_scrubbed(STR("key-😀"), STR("\\Uffffffff \\x \\U0001f60"), "\\Uffffffff \\x \\U0001f60");
+    assert_scrubbed(STR("ab\xff\xfe"), STR("AB\xff\xfe AB"), "(secret) AB"); /* no text at all */
+}
+
 static void overlapping_and_touching_secrets_are_one(void **state)
 {
     const Str secrets[] = { STR("password"), STR("pass"), STR("wordless"), STR("abab") };
@@ -472,6 +497,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(plain_secrets_are_replaced),
+        TEST(letters_beyond_ascii_have_cases_and_escapes),
         TEST(overlapping_and_touching_secrets_are_one),
         TEST(short_texts_are_no_secrets),
         TEST(base64_is_found_at_every_alignment),
