@@ -3,12 +3,21 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/rate.h"
 #include "service/pki_message.h"
+
+/* A node needs one in weeks, and a few more while the CA is exchanged. */
+enum {
+    RENEW_BURST = 30,
+    RENEW_EVERY_S = 6
+};
 
 struct PkiService {
     const CertifySettings *settings;
+    RateTable renewals; /* by the name of the node */
 };
 
 /* A call that waits for the store; the store answers in any case, the call may be gone. */
@@ -41,15 +50,27 @@ static void renewed(void *context, const Certified *certified, const Error *err)
     }
 }
 
+/* Each is a signature and a write, which others have to wait for. */
+static bool may_renew(PkiService *service, const char *node, Error *err)
+{
+    const RateLimit limit = { .per_second = 1, .burst = RENEW_BURST };
+    int64_t now = loop_now_ms(service->settings->at.loop) / RENEW_EVERY_S;
+    return rate_table_take(&service->renewals, hash_str(str_from_c(node)), limit, now, 1) ||
+           error_set(err, ERROR_LIMIT,
+                     "'%s' has renewed its certificate %d times; the next one has to wait", node,
+                     RENEW_BURST);
+}
+
 static void renew_came(GrpcCall *call, Str message)
 {
-    const PkiService *service = dispatch_data(call);
+    PkiService *service = dispatch_data(call);
     const TlsPeer *peer = &grpc_call_peer(call)->tls;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Error err;
     Str csr;
-    if (!renew_request_decode(&arena, message, &csr, &err)) {
+    if (!may_renew(service, peer->identity.node, &err) ||
+        !renew_request_decode(&arena, message, &csr, &err)) {
         grpc_call_fail(call, &err);
         return;
     }

@@ -138,12 +138,12 @@ class ClusterServer:
     def connect_raw(self, port=None):
         return socket.create_connection(("127.0.0.1", port or self.rpc_port), timeout=60)
 
-    def connect(self):
-        """To the port for nodes, as the server's own node; before anything is said on it."""
+    def connect(self, certificate=None, key=None):
+        """To the port for nodes, as the server's own node unless told; before anything is said on it."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.load_verify_locations(self.ca)
-        context.load_cert_chain(self.certificate, self.key)
+        context.load_cert_chain(certificate or self.certificate, key or self.key)
         context.set_alpn_protocols(["h2"])
         return context.wrap_socket(self.connect_raw())
 

@@ -9,6 +9,7 @@ import select
 import socket
 import ssl
 import struct
+import subprocess
 import sys
 
 import pytest
@@ -178,6 +179,48 @@ def test_oversized_messages_are_refused(server):
                     pass
     are_served(server)
     assert grew(server, before) < 20
+
+
+def length_field(number, text):
+    """A field of protobuf; the text is shorter than 16384 bytes."""
+    return bytes([number << 3 | 2, len(text) & 127 | 128, len(text) >> 7]) + text
+
+
+def csr_of(key):
+    return subprocess.run(["openssl", "req", "-new", "-key", key, "-subj", "/CN=x"], check=True,
+                          capture_output=True).stdout  # fmt: skip
+
+
+def renew(node, reader, stream, request):
+    """Whether a certificate came."""
+    node.sendall(status_request(stream, "/eden.v1.Pki/Renew") + frames.message(stream, request))
+    given = False
+    while True:
+        kind, flags, of, payload = reader.next()
+        if kind == frames.DATA and of == stream:
+            given = b"BEGIN CERTIFICATE" in payload
+            node.sendall(frames.frame(frames.WINDOW, 0, 0, struct.pack(">I", len(payload))))
+        elif kind == frames.HEADERS and of == stream and flags & frames.END_STREAM:
+            return given
+
+
+def test_a_node_that_renews_on_and_on_has_to_wait(server):
+    """Each renewal is a signature and a write of the store."""
+    certificate, key = server.join("web1")
+    request = length_field(1, b"web1") + length_field(2, csr_of(key))
+    with server.connect(certificate, key) as node:
+        node.sendall(frames.HELLO)
+        reader = frames.Reader(node)
+        given = [renew(node, reader, 2 * i + 1, request) for i in range(200)]
+    assert given[:30] == [True] * 30
+    assert given.count(True) < 100, "a certificate in six seconds, behind the first thirty"
+    are_served(server)
+    # Others are not held up by that.
+    certificate, key = server.join("web2")
+    request = length_field(1, b"web2") + length_field(2, csr_of(key))
+    with server.connect(certificate, key) as node:
+        node.sendall(frames.HELLO)
+        assert renew(node, frames.Reader(node), 1, request)
 
 
 def answer_there(connection):
