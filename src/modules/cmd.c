@@ -426,7 +426,8 @@ static void claim_all(Arena *arena, const ParamSpec *specs, const Value *params,
         { "umask", PARAM_MODE, .help = "permissions that new files do not get" },                 \
         { "timeout", PARAM_DURATION, .help = "when to end it, with everything it started" },      \
         { "output_limit", PARAM_INT, .fallback = "1048576",                                       \
-          .help = "how many bytes to keep of standard output, and of standard error" },           \
+          .help =                                                                                 \
+              "how many bytes to keep of standard output, and of standard error; at least 128" }, \
     {                                                                                             \
         "success_codes", PARAM_STRINGS, .fallback = "0", .help = "exit codes that mean success"   \
     }

@@ -88,6 +88,12 @@ static bool list_environment(Call *call, const Command *command, const Account *
     return true;
 }
 
+static size_t output_max(const Command *command)
+{
+    size_t max = command->output_max > 0 ? (size_t)command->output_max : COMMAND_OUTPUT_MAX;
+    return max > COMMAND_OUTPUT_MIN ? max : COMMAND_OUTPUT_MIN;
+}
+
 bool command_run(Call *call, const Command *command, ProcessResult *out, Error *err)
 {
     Arena *arena = call->arena;
@@ -111,7 +117,7 @@ bool command_run(Call *call, const Command *command, ProcessResult *out, Error *
         .set_umask = command->has_umask,
         .umask = (mode_t)command->umask,
         .timeout_ms = call_limit_ms(call, command->timeout_ms),
-        .output_max = command->output_max > 0 ? (size_t)command->output_max : COMMAND_OUTPUT_MAX,
+        .output_max = output_max(command),
         .cancelled = call->cancelled,
     };
     if (as_user) {

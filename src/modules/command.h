@@ -9,6 +9,7 @@
 
 enum {
     COMMAND_OUTPUT_MAX = 1 << 20, /* bytes of each stream, unless asked for otherwise */
+    COMMAND_OUTPUT_MIN = 128,     /* in a shorter text the start of a secret is not recognized */
     COMMAND_WORDS_MAX = 120       /* bytes of a command that are shown */
 };
 

@@ -179,6 +179,19 @@ def test_what_a_secret_step_gives_is_hidden_and_can_be_used(eden, tmp_path):
         assert not any(part in text for part in ("abcd-", "nekot-dcba", "xy\n")), text
 
 
+@pytest.mark.parametrize("before", [0, 1, 110, 120, 124])
+def test_a_limit_of_output_shows_no_start_of_a_secret(eden, tmp_path, before):
+    (tmp_path / "vars.yaml").write_text("pw: !secret s3cr3t-hunter2\n")
+    command = ["sh", "-c", f"printf '%{before}s%s' '' $PW", "-"]
+    (tmp_path / "steps.yaml").write_text(json.dumps({"steps": [
+        {"name": "print", "cmd.run": {"cmd": command, "env": {"PW": "{{ vars.pw }}"},
+                                      "output_limit": 10}},
+    ]}))  # fmt: skip
+    done = eden("apply", "steps.yaml", "-v", "vars.yaml", "--state-dir", "state", "-o", "json")
+    assert done.returncode == 0, done.stdout
+    assert results(done)["print"]["stdout"] == " " * before + "(secret)"
+
+
 def test_the_filter_marks_a_value(eden, tmp_path):
     args = site(tmp_path, {"name": "f", "file.managed": [
         {"name": "/f"}, {"content": "x {{ ['hunter', '2000'] | join | secret }} y"}]})  # fmt: skip
