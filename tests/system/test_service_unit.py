@@ -1,5 +1,7 @@
 """Unit files: systemd knows them as soon as they are there, also when the run died meanwhile."""
 
+import json
+
 import pytest
 
 from units import ensure, fresh, put, show, text, unit
@@ -95,6 +97,26 @@ def reloads(host):
     host.run("journalctl --sync")
     told = host.run("journalctl -b -o cat _PID=1").stdout.splitlines()
     return sum(line.rstrip(".") == "Reloading" for line in told)
+
+
+def test_service_below_a_root_is_enabled_and_masked(light):
+    """By systemctl of the root, which has no systemd that runs."""
+    host = light("trixie")
+    host.make_image("/srv/image")
+    content = "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
+    host.write("/srv/image/etc/systemd/system/shop.service", content)
+
+    def apply(**wanted):
+        params = [{"name": "shop"}, *({key: value} for key, value in wanted.items())]
+        path = host.put_site([{"name": "it", "service.ensure": params}], "/srv/site")
+        done = host.eden("apply", path, "--root", "/srv/image", "-o", "json", "--progress", "none")
+        return json.loads(done.stdout)["steps"][0]["result"]
+
+    link = "/srv/image/etc/systemd/system/multi-user.target.wants/shop.service"
+    assert apply(enabled=True) == "changed" and host.run(["readlink", link]).out
+    assert apply(enabled=True) == "ok"
+    assert apply(enabled=False) == "changed" and not host.exists(link)
+    assert apply(enabled=False) == "ok"
 
 
 def test_unit_that_systemd_cannot_use_fails_its_step(server):

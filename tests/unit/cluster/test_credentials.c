@@ -261,6 +261,13 @@ static bool is_unused(const Fixture *f, const char *role, int64_t tokens, int64_
     return is;
 }
 
+static bool is_unused_at(const Fixture *f, const char *role, int64_t now_ms)
+{
+    const int64_t revisions[CREDENTIALS_GRANT_KEYS] = { 0 };
+    Error err;
+    return credentials_role_unused(f->credentials, str_from_c(role), revisions, now_ms, &err);
+}
+
 static void granted_looked(void *context, const StoreReply *reply, const Error *err)
 {
     int64_t *revision = context;
@@ -304,6 +311,7 @@ static void what_has_expired_or_was_taken_back_has_no_role(void **state)
     put_role(f, "web-team", ROLE("get", "Node"));
     ask_token(f, "web-team", HOUR_MS);
     world_expect(&f->world, ERROR_NONE, NULL);
+    int64_t made = now(f);
     ask_certificate_with(f, "ann", STR("web-team"), 2 * HOUR_MS);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_false(is_unused(f, "web-team", 0, 0, "2 tokens and certificates"));
@@ -311,6 +319,14 @@ static void what_has_expired_or_was_taken_back_has_no_role(void **state)
     assert_false(is_unused(f, "web-team", 0, 0, "1 tokens and certificates"));
     advance(f, HOUR_MS);
     assert_true(is_unused(f, "web-team", 0, 0, ""));
+    /* What ends at a moment is over at that moment; certificates count in seconds. */
+    int64_t end = now(f);
+    for (int64_t step = HOUR_MS; step > 0; step /= 2) {
+        while (is_unused_at(f, "web-team", end - step)) {
+            end -= step;
+        }
+    }
+    assert_int_equal(end, (made + 2 * HOUR_MS) / 1000 * 1000);
     assert_int_equal(credentials_counts(f->credentials).tokens, 1);
     make_token(f, "web-team");
     assert_false(is_unused(f, "web-team", 0, 0, "1 tokens and certificates"));

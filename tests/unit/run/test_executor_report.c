@@ -1,0 +1,96 @@
+#include "run/executor_report.h"
+
+#include "unit.h"
+
+enum {
+    NAME,
+    TEXT,
+    LETTER,
+    PASSWORD,
+    PARAMS
+};
+
+/* A step with a parameter of each kind; the place of each is its number behind 100. */
+typedef struct Fixture {
+    Dynamic dynamics[PARAMS];
+    const Dynamic *places[PARAMS];
+    Value values[PARAMS];
+    StepSpec spec;
+} Fixture;
+
+static const ParamSpec params[] = {
+    { .name = "name", .kind = PARAM_STRING, .help = "." },
+    { .name = "text", .kind = PARAM_STRING, .help = "." },
+    { .name = "letter", .kind = PARAM_STRING, .help = "." },
+    { .name = "password", .kind = PARAM_STRING, .help = "." },
+    { 0 },
+};
+static const Action actions[] = { { .name = "act", .help = ".", .params = params }, { 0 } };
+static const Module module = { .name = "m", .help = ".", .id_param = "name", .actions = actions };
+
+static Value placed(Value value, uint16_t source)
+{
+    value.source = source;
+    return value;
+}
+
+static void fixture_init(Fixture *f)
+{
+    static const char *const texts[PARAMS] = { "/etc/app", "/etc/app/conf", "x", "hunter2" };
+    *f = (Fixture){ .spec = { .module = &module,
+                              .action = actions,
+                              .place = placed(value_null(), 1),
+                              .name_place = value_missing(),
+                              .params = f->places,
+                              .params_set = (1 << PARAMS) - 1 } };
+    for (uint16_t i = 0; i < PARAMS; i++) {
+        f->dynamics[i].value = placed(value_string(str_from_c(texts[i])), 100 + i);
+        f->places[i] = &f->dynamics[i];
+        f->values[i] = f->dynamics[i].value;
+    }
+    f->values[PASSWORD].flags |= VALUE_SECRET;
+}
+
+static void the_place_is_that_of_what_the_error_is_about(void **state)
+{
+    static const struct {
+        const char *blamed, *text;
+        uint16_t source;
+    } rows[] = {
+        { NULL, "cannot read /etc/app", 100 + NAME },
+        { NULL, "cannot read /etc/app/conf", 100 + TEXT }, /* the longer one */
+        { NULL, "exited with x", 100 + NAME },             /* a letter is everywhere */
+        { NULL, "hunter2 is wrong", 100 + NAME },          /* no error tells a secret */
+        { NULL, "it failed", 100 + NAME },                 /* what the step is about */
+        { "letter", "cannot read /etc/app/conf", 100 + LETTER },
+        { "password", "it failed", 100 + PASSWORD },
+    };
+    Fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Value place = step_error_place(&f.spec, f.values, rows[i].blamed, str_from_c(rows[i].text));
+        if (place.source != rows[i].source) {
+            fail_msg("row %zu: %u", i, place.source);
+        }
+    }
+}
+
+static void without_parameters_it_is_the_step(void **state)
+{
+    Fixture f;
+    fixture_init(&f);
+    f.spec.params_set = 0;
+    assert_int_equal(step_error_place(&f.spec, f.values, "name", STR("/etc/app")).source, 1);
+    assert_int_equal(step_error_place(&f.spec, NULL, NULL, STR("/etc/app")).source, 1);
+    f.spec.name_place = placed(value_null(), 2);
+    assert_int_equal(step_error_place(&f.spec, f.values, NULL, STR("/etc/app")).source, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_place_is_that_of_what_the_error_is_about),
+        cmocka_unit_test(without_parameters_it_is_the_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
