@@ -6,10 +6,13 @@ EDEN_POWER_CUTS=N tries N disks for each of the tests instead of a few dozen, ED
 """
 
 import copy
+import io
+import json
 import os
 import random
 import shutil
 import subprocess
+import tarfile
 
 import pytest
 
@@ -203,3 +206,33 @@ def test_what_is_owed_from_an_earlier_run_is_not_forgotten(world, recorder):
             break
     assert world.owed() >= {"both"}
     check_apply(world, recorder, order, 40)
+
+
+# --- An archive ----------------------------------------------------------------------------------
+
+
+def test_an_archive_is_there_as_a_whole_or_not_at_all(recorder, eden_path, tmp_path):
+    root = recorder.disk / "root"
+    (root / "etc").mkdir(parents=True)
+    contents = {f"f{i}": f"{i}\n".encode() * 5000 for i in range(5)}
+    with tarfile.open(root / "a.tar", "w") as tar:
+        for name, content in contents.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    steps = tmp_path / "steps.json"
+    steps.write_text(json.dumps({"steps": [
+        {"name": "it", "archive.extracted": [{"name": "/opt/app"}, {"source": "/a.tar"}]}]}))  # fmt: skip
+    before = Disk(recorder.disk)
+    command = [eden_path, "apply", steps, "--root", root, "--state-dir", recorder.disk / "state",
+               "--config-dir", tmp_path / "etc", "--progress", "none"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True,
+                          env={**os.environ, **recorder.recording()})  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    seen = set()
+    for where, _ in recorder.states(before, cuts(80)):
+        app = recorder.place / "root/opt/app"
+        seen.add(app.exists())
+        for name, content in contents.items() if app.exists() else ():
+            assert (app / name).read_bytes() == content, f"{where}: {name}"
+    assert seen == {False, True}

@@ -116,20 +116,23 @@ static void test_note_by_place_moves_to_the_name(void **state)
     assert_str(found.site, "other");
 }
 
-/* The note of a site is never taken for that of another one, not even under the name of a place. */
+/* Whatever file it is in, the note of a site is not taken for that of a place. */
 static void test_note_of_a_site_is_not_that_of_a_place(void **state)
 {
     Fixture *fixture = *state;
-    ResumeStep steps[] = { { STR("job#restart"), STR("boot-1"), 1000 } };
-    Resume found, named = {
-        .site = STR("/srv/site"), .home = STR("/srv/site"), .steps = steps, .step_count = 1
-    };
-    assert_true(resume_save(&fixture->directory, &named, &fixture->err));
-    assert_true(
-        resume_load(fixture->state, &fixture->arena, STR("/srv/site"), STR("/srv/site"), &found));
-    assert_false(
-        resume_load(fixture->state, &fixture->arena, STR("other"), STR("/srv/site"), &found));
+    AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
+    DirectoryEntry *entries;
+    uint32_t count;
+    Resume found;
+    Str text = STR("{\"format\":\"eden.resume/1\",\"site\":\"other\",\"home\":\"/srv/site\","
+                   "\"resumes\":true,\"argv\":[],\"steps\":[]}");
+    save(fixture, "/srv/site", true);
+    assert_true(directory_open_child(&fixture->directory, "resume", &folder, &fixture->err));
+    assert_true(directory_list(&folder, &fixture->arena, 10, &entries, &count, &fixture->err));
+    assert_true(directory_write(&folder, entries[0].name.data, text, false, &fixture->err));
     assert_false(resume_load(fixture->state, &fixture->arena, STR_EMPTY, STR("/srv/site"), &found));
+    assert_false(
+        resume_load(fixture->state, &fixture->arena, STR("site"), STR("/srv/site"), &found));
 }
 
 static void test_sites_have_notes_of_their_own(void **state)
