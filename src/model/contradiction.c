@@ -281,12 +281,26 @@ static bool contradicts(const Graph *graph, const Decided *first, const Decided 
            (same_job || !graph->steps.without_node); /* jobs may be for different nodes */
 }
 
+static void keep(Contradictions *contradictions, Str key, const Decided *decided)
+{
+    Arena *arena = contradictions->arena;
+    Decided *kept = ARENA_NEW(arena, Decided);
+    *kept = (Decided){ .step = decided->step,
+                       .param = decided->param,
+                       .thing = arena_copy(arena, decided->thing),
+                       .aspect = arena_copy(arena, decided->aspect),
+                       .value = arena_copy(arena, decided->value) };
+    str_map_put(&contradictions->decided, arena_copy(arena, key), kept);
+}
+
+/* A step that is tried again says the same again, perhaps for ever: only what is new is kept. */
 bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint32_t step,
                         const Value *values, bool resolved, Problems *problems)
 {
-    Arena *arena = contradictions->arena;
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
     const Step *of = graph_step(graph, step);
-    Reading reading = { .arena = arena,
+    Reading reading = { .arena = &scratch,
                         .step = of,
                         .action = of->spec->action,
                         .values = values,
@@ -294,15 +308,14 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
     read_row(&reading);
     bool ok = true;
     for (uint32_t i = 0; i < reading.found.len; i++) {
-        Decided *now = &reading.found.items[i];
-        Str key = arena_format(arena, "%" STR_FMT "\n%" STR_FMT, STR_ARG(now->thing),
+        const Decided *now = &reading.found.items[i];
+        Str key = arena_format(&scratch, "%" STR_FMT "\n%" STR_FMT, STR_ARG(now->thing),
                                STR_ARG(now->aspect));
-        const Decided *first = str_map_find(&contradictions->decided, key);
-        if (first == NULL || first->step == step) {
-            Decided *kept = ARENA_NEW(arena, Decided);
-            *kept = *now;
-            kept->value = arena_copy(arena, now->value);
-            str_map_put(&contradictions->decided, key, kept);
+        Decided *first = str_map_find(&contradictions->decided, key);
+        if (first == NULL) {
+            keep(contradictions, key, now);
+        } else if (first->step == step && !str_eq(first->value, now->value)) {
+            first->value = arena_copy(contradictions->arena, now->value);
         } else if (ok && contradicts(graph, first, now)) {
             tell(graph, first, now, problems);
             ok = false; /* the others follow from it */

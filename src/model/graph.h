@@ -77,11 +77,11 @@ typedef struct Graph {
 
 /* False when there were errors; `*out` is NULL then. `steps` and what hangs on it must outlive the
  * graph; steps themselves are copied. Warnings do not fail it. */
+MUST_CHECK bool graph_build(Arena *arena, const Steps *steps, const Sources *sources, Graph **out,
+                            Problems *problems);
 /* What is wrong between steps of which some are broken themselves: only what holds whatever these
  * turn out to be. Nothing where a file of jobs could not be read at all. */
 void graph_problems(Arena *arena, const Steps *steps, const Sources *sources, Problems *problems);
-MUST_CHECK bool graph_build(Arena *arena, const Steps *steps, const Sources *sources, Graph **out,
-                            Problems *problems);
 
 /* What a graph that was built consists of, to be put together again without resolving anything:
  * edges by `from`, and for each vertex what waits for it. Kept by reference. `rank` and `sources`
