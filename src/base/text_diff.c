@@ -1,6 +1,7 @@
 #include "base/text_diff.h"
 
 #include "base/hash.h"
+#include "base/json_text.h"
 #include "base/vec.h"
 
 typedef VEC(Str) Lines; /* with their line ends */
@@ -270,6 +271,18 @@ static void put_hunks(const Diff *diff, Buf *out)
     }
 }
 
+/* A name with a line end in it must not look like lines of the diff. */
+static void put_name(Buf *out, const char *mark, Str name)
+{
+    buf_put_c(out, mark);
+    if (str_find(name, STR("\n"), 0) == STR_NOT_FOUND) {
+        buf_put(out, name);
+    } else {
+        json_text_put(out, name);
+    }
+    buf_put_char(out, '\n');
+}
+
 void text_diff(Str old_text, Str new_text, Str old_name, Str new_name, Buf *out)
 {
     if (str_eq(old_text, new_text)) {
@@ -282,8 +295,8 @@ void text_diff(Str old_text, Str new_text, Str old_name, Str new_name, Buf *out)
     diff.old_hashes = hash_lines(&diff.arena, &diff.old_lines);
     diff.new_hashes = hash_lines(&diff.arena, &diff.new_lines);
     compare(&diff);
-    buf_put_format(out, "--- %" STR_FMT "\n+++ %" STR_FMT "\n", STR_ARG(old_name),
-                   STR_ARG(new_name));
+    put_name(out, "--- ", old_name);
+    put_name(out, "+++ ", new_name);
     put_hunks(&diff, out);
     arena_clear(&diff.arena);
 }

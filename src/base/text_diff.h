@@ -13,5 +13,5 @@ enum {
 };
 
 /* Appends to `out`: a line "--- OLD_NAME", a line "+++ NEW_NAME", then the hunks. Nothing when the
- * texts are equal. */
+ * texts are equal. A name with a line end in it is quoted. */
 void text_diff(Str old_text, Str new_text, Str old_name, Str new_name, Buf *out);

@@ -64,3 +64,32 @@ def test_junit_is_well_formed_whatever_a_command_writes(act, tmp_path):
     assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
     assert suite[0].get("name") == "<&\"'> é"
     assert suite[0][0].text == '<&"?? \ufffd\ufffd ? \ufffd\ufffd\ufffd ]]>\r\n'
+
+
+# Colors and titles of terminals, C1 controls, the direction of writing, back to the start of the line.
+CONTROLS = "\x1b[2J\x1b]0;title\x07 \u009b31m \u202e \r"
+FORGED = "\nchanged  forged#step  file.managed: created"
+
+
+def test_nothing_that_is_shown_controls_the_terminal_or_forges_lines(act, eden, tmp_path):
+    """Names of steps and files, and whatever a program writes."""
+    (tmp_path / "steps.yaml").write_text(json.dumps({"steps": [
+        {"name": "name" + CONTROLS + FORGED, "test.failed": []},
+        {"name": "out", "cmd.run": [{"cmd": ["printf", "%s", CONTROLS + FORGED]}]},
+        {"name": "error", "cmd.run": [
+            {"cmd": ["sh", "-c", "printf %s \"$1\" >&2; exit 3", "-", CONTROLS + FORGED]}]},
+        {"name": "file", "file.managed": [
+            {"name": f"{tmp_path}/f{CONTROLS}{FORGED}"}, {"content": CONTROLS}]},
+    ]}))  # fmt: skip
+    shown = []
+    for words in (["validate"], ["graph"], ["plan"], ["apply"]):
+        done = eden(words[0], "steps.yaml") if words[0] in ("validate", "graph") else act(
+            words[0], "steps.yaml", "--progress", "plain", "--verbose")
+        shown.append(done.stdout + done.stderr)
+    state = ["--state-dir", "state"]
+    for words in (["why"], ["runs"], ["why", "error"], ["why", "out"], ["why", "file"]):
+        shown.append(eden(*words, *state).stdout)
+    for text in shown:
+        assert not set("\x1b\x07\r\u009b\u202e") & set(text), text
+        assert not any(line.startswith("changed  forged#step") for line in text.splitlines()), text
+    assert any("\\x1b[2J" in text for text in shown)

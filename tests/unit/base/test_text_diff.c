@@ -23,6 +23,13 @@ static void what_is_new_or_gone_is_shown_whole(void **state)
     check_diff("one\n", "", "--- a\n+++ b\n@@ -1 +0,0 @@\n-one\n");
 }
 
+static void names_forge_no_lines(void **state)
+{
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    text_diff(STR(""), STR("x\n"), STR("/dev/null"), STR("/a\n-b \"c\""), &out);
+    assert_str(buf_str(&out), "--- /dev/null\n+++ \"/a\\n-b \\\"c\\\"\"\n@@ -0,0 +1 @@\n+x\n");
+}
+
 static void three_lines_of_context_stand_around_a_change(void **state)
 {
     check_diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n",
@@ -111,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_texts_have_no_diff),
         cmocka_unit_test(what_is_new_or_gone_is_shown_whole),
+        cmocka_unit_test(names_forge_no_lines),
         cmocka_unit_test(three_lines_of_context_stand_around_a_change),
         cmocka_unit_test(changes_that_are_near_share_a_hunk),
         cmocka_unit_test(a_missing_line_end_is_told),
