@@ -90,9 +90,13 @@ static void push_cases(Arena *arena, Str secret, Texts *texts)
 {
     static const CaseMapping mappings[] = { CASE_LOWER, CASE_UPPER, CASE_TITLE };
     VEC_PUSH(arena, texts, folded(arena, secret));
+    if (utf8_is_ascii(secret) || !utf8_is_valid(secret)) {
+        return;
+    }
     for (size_t i = 0; i < COUNT_OF(mappings); i++) {
-        if (!utf8_is_ascii(secret) && utf8_is_valid(secret)) {
-            VEC_PUSH(arena, texts, folded(arena, in_case(arena, secret, mappings[i])));
+        Str text = in_case(arena, secret, mappings[i]);
+        if (text.len >= SCRUB_SHORTEST) {
+            VEC_PUSH(arena, texts, folded(arena, text));
         }
     }
 }

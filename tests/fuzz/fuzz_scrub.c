@@ -2,6 +2,7 @@
  * finds, and nothing else as it is; whatever spelling a secret is given, it is not in what is left;
  * a text that is cut anywhere shows less than SCRUB_SHORTEST bytes of one at its end. */
 #include "base/bug.h"
+#include "base/utf8.h"
 #include "lang/scrub.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -15,6 +16,7 @@ typedef struct World {
     Arena arena;
     Str secrets[SECRETS_MAX];
     uint32_t count;
+    bool is_ascii; /* all of them */
     Scrubber *scrubber;
 } World;
 
@@ -164,6 +166,7 @@ static void read_secrets(World *world, Str *rest)
     while (str_split_next(rest, '\n', &line) && line.len > 0) {
         if (world->count < SECRETS_MAX && line.len >= SCRUB_SHORTEST && line.len <= SECRET_MAX) {
             world->secrets[world->count++] = line;
+            world->is_ascii = world->is_ascii && utf8_is_ascii(line);
             secret_set_add(&set, line);
         }
     }
@@ -172,13 +175,15 @@ static void read_secrets(World *world, Str *rest)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    World world = { .count = 0 };
+    World world = { .is_ascii = true };
     arena_init(&world.arena, ARENA_UNLIMITED);
     Str text = str_from((const char *)data, size);
     read_secrets(&world, &text);
     ScrubberFound found = scrubber_find(world.scrubber, text, check_respelled, &world);
     Str clean = scrubbed(&world, text, false);
-    BUG_IF(found.as_is != longest(&world, text));
+    /* Letters beyond ASCII are also found in other cases, which the simple search does not know. */
+    BUG_IF(found.as_is < longest(&world, text));
+    BUG_IF(world.is_ascii && found.as_is != longest(&world, text));
     BUG_IF(found.spelled < found.as_is);
     BUG_IF(found.spelled == 0 && !str_eq(clean, text));
     BUG_IF(found.spelled > 0 && str_find(clean, STR(SCRUB_MARK), 0) == STR_NOT_FOUND);

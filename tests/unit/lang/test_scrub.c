@@ -78,6 +78,8 @@ static void letters_beyond_ascii_have_cases_and_escapes(void **state)
         assert_str(scrubbed(scrubber, texts[i]), "(secret)");
     }
     assert_scrubbed(STR("straße"), STR("STRASSE"), "(secret)"); /* a case may be longer */
+    assert_scrubbed(STR("ſſ"), STR("ſſ class"),
+                    "(secret) class"); /* or shorter than is looked for */
     assert_scrubbed(STR("key-😀"), STR("'key-\\U0001f600'"), "'(secret)'");
     assert_scrubbed(STR("key-😀"), STR("\\Uffffffff \\x \\U0001f60"), "\\Uffffffff \\x \\U0001f60");
     assert_scrubbed(STR("ab\xff\xfe"), STR("AB\xff\xfe AB"), "(secret) AB"); /* no text at all */
