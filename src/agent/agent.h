@@ -44,7 +44,7 @@ MUST_CHECK bool agent_open(const AgentOptions *options, Agent **out, Error *err)
 /* Everything may have changed: files, facts, whether there is a server, the program itself. */
 void agent_reload(Agent *agent);
 /* Ends the session, keeps what is to be told, stops the server; `closed` is called in a later turn,
- * when all of it is gone, this too. */
+ * when stopped, and everything removed, this too. */
 void agent_close(Agent *agent, LoopRun *closed, void *context);
 
 /* What it does, in one line for people. */

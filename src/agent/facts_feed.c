@@ -70,12 +70,12 @@ static void tell(FactsFeed *feed)
         return;
     }
     if (!feed->options.send(feed->options.context, buf_str(&feed->facts), &feed->sequence, &err)) {
-        log_warning("facts cannot be told at present", LOG_C("why", err.text));
+        log_warning("cannot send facts now", LOG_C("why", err.text));
         return;
     }
     memcpy(feed->sent, feed->digest, sizeof feed->sent);
     feed->status.told_ms = loop_wall_ms(feed->options.loop);
-    log_info("facts of this machine are told", LOG_INT("bytes", (int64_t)feed->facts.len));
+    log_info("facts sent", LOG_INT("bytes", (int64_t)feed->facts.len));
 }
 
 static void gathered_runs(void *context)
@@ -119,7 +119,7 @@ void facts_feed_repeat(FactsFeed *feed)
     feed->told[0] = feed->sent[0] = '\0';
     if (directory_has(feed->options.directory, TOLD_FILE) &&
         !directory_remove(feed->options.directory, TOLD_FILE, &err)) {
-        log_warning("facts may not be told again after a restart", LOG_C("why", err.text));
+        log_warning("facts may not be sent again after a restart", LOG_C("why", err.text));
     }
     facts_feed_look(feed);
 }
@@ -133,7 +133,7 @@ void facts_feed_stored(FactsFeed *feed, uint64_t sequence)
     memcpy(feed->told, feed->sent, sizeof feed->told);
     feed->sent[0] = '\0';
     if (!directory_write(feed->options.directory, TOLD_FILE, str_from_c(feed->told), false, &err)) {
-        log_warning("facts are told again after a restart", LOG_C("why", err.text));
+        log_warning("facts are sent again after a restart", LOG_C("why", err.text));
     }
 }
 

@@ -150,11 +150,10 @@ static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
     NodeState state;
     Error err = { 0 };
     if (claim_of(join) != NULL) {
-        error_set(
-            &err, ERROR_DENIED,
-            "the server lets this machine in, but nobody has vouched for its CA here; join with "
-            "--ca-pin, or remove '%s' on the server and be approved there with --ssh",
-            join->joining.name);
+        error_set(&err, ERROR_DENIED,
+                  "the server admits this machine, but its CA is not trusted here; join with "
+                  "--ca-pin, or remove '%s' on the server and be approved there with --ssh",
+                  join->joining.name);
         finish(join, NULL, &err);
         return;
     }

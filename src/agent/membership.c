@@ -92,7 +92,7 @@ static void changes_came(void *context, const Changes *changes, Str store, uint6
     if (changes->watch == WATCH_NODE) {
         Str known = watched_kept(membership->node).store;
         if (known.len > 0 && !str_eq(known, store)) {
-            log_info("the store of the cluster is another one, it is told everything again");
+            log_info("the store of the cluster has changed; everything is sent again");
             facts_feed_repeat(membership->facts);
             trust_repeat(membership->trust);
         }
@@ -120,7 +120,7 @@ static void moved(void *context, SessionNodeState state)
     membership->session_since_ms = loop_wall_ms(membership->options.loop);
     if (state == SESSION_LIVE) {
         const NodeServer *server = membership_server(membership);
-        log_info("a session stands", LOG_C("server", server->node), LOG_STR("at", server->rpc));
+        log_info("session established", LOG_C("server", server->node), LOG_STR("at", server->rpc));
         trust_connected(membership->trust);
     }
     if (membership->departure != NULL) {
@@ -347,7 +347,7 @@ static bool check_same(const Membership *membership, const NodeState *state, Err
         return false;
     }
     return strcmp(shown.chain.items[0].enrolment, own->enrolment) == 0 ||
-           error_set(err, ERROR_CONFLICT, "this machine has joined anew");
+           error_set(err, ERROR_CONFLICT, "this machine has joined again");
 }
 
 static bool is_same_list(const NodeState *a, const NodeState *b)

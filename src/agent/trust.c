@@ -155,7 +155,7 @@ static bool check_certificate(const Trust *trust, const P256Private *key, Certif
         strcmp(next->identity.node, own->identity.node) != 0 ||
         !p256_public_equal(&public, &next->key)) {
         return error_set(err, ERROR_DENIED,
-                         "the server answered with a certificate for somebody else");
+                         "the server answered with a certificate for another node");
     }
     return certificate_verify(chain, trust->bundle, USE_CLIENT, loop_wall_ms(trust->options.loop),
                               err);
@@ -335,7 +335,7 @@ void trust_renew(Trust *trust, TrustDone *done, void *context)
 /* The disk may have room later. */
 static void try_later(Trust *trust, Str value, const Error *err)
 {
-    log_warning("this node cannot take the CAs that it was told", LOG_C("error", err->text));
+    log_warning("cannot use the CAs that the server sent", LOG_C("error", err->text));
     if (err->kind != ERROR_INVALID && err->kind != ERROR_LIMIT) {
         buf_reset(&trust->notice);
         buf_put(&trust->notice, value);

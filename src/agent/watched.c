@@ -36,7 +36,7 @@ static void load(Watched *watched)
     }
     watched_image_clear(&watched->image);
     if (err.kind != ERROR_NOT_FOUND) {
-        log_warning("what a watch had told is lost, and is asked for anew",
+        log_warning("the results of a watch are lost and are read again",
                     LOG_C("watch", watched->options.name), LOG_C("why", err.text));
     }
 }

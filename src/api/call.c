@@ -331,7 +331,7 @@ bool call_may_see(const ApiCall *call, const KindItem *item)
 
 void call_refuse_touch(ApiCall *call)
 {
-    call_refuse(call, 404, "among the objects that your roles are for there is none of that name");
+    call_refuse(call, 404, "not found among the objects that your roles allow");
 }
 
 /* How many answers in pieces the caller has under way by what they have shown. */

@@ -70,7 +70,8 @@ static bool identify_session(const ApiSettings *settings, const Http1Head *head,
                              int64_t now_ms, ApiCaller *out, int *status, Error *err)
 {
     if (!browser_secret_from_cookies(cookies, &out->secret, err)) {
-        return err->kind == ERROR_NOT_FOUND || error_set(err, ERROR_DENIED, "the cookie is none");
+        return err->kind == ERROR_NOT_FOUND ||
+               error_set(err, ERROR_DENIED, "invalid session cookie");
     }
     out->is_known = true;
     return credentials_by_session(settings->credentials, &out->secret, now_ms, &out->principal,
@@ -98,7 +99,7 @@ bool caller_identify(const ApiSettings *settings, const HttpRequest *request, Ap
     if (tokens > 1) {
         /* Somebody on the way may have judged by the other one. */
         *status = 400;
-        return error_set(err, ERROR_INVALID, "'Authorization' stands there more than once");
+        return error_set(err, ERROR_INVALID, "more than one 'Authorization' header");
     }
     if (token != NULL) {
         good = identify_token(settings, *token, now_ms, out, status, err);

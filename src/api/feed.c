@@ -348,7 +348,7 @@ static void got(void *context, const KindItem *item, const Error *err)
     if (err == NULL || err->kind == ERROR_NOT_FOUND) {
         tell(feed, str_from_c(touch->name.text), item);
     } else {
-        log_warning("an object cannot be told of", LOG_C("kind", feed->kind->name),
+        log_warning("cannot report an object", LOG_C("kind", feed->kind->name),
                     LOG_C("name", touch->name.text), LOG_C("error", err->text));
     }
     free(touch);

@@ -155,7 +155,7 @@ static const RecordField status[] = {
       .type = RECORD_CHOICE,
       .choices = "local|token|certificate|session|node|join",
       .help = "what they have shown" },
-    { .name = "address", .help = "whence" },
+    { .name = "address", .help = "address of the client" },
     { .name = "verb", .help = "what was asked for" },
     { .name = "kind", .help = "of which kind it is" },
     { .name = "name", .help = "to which one" },

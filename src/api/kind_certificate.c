@@ -479,7 +479,7 @@ static const RecordField spec[] = {
       .type = RECORD_DURATION,
       .min = LIFE_MIN_MS,
       .max = USER_LIFE_MAX_MS,
-      .help = "how long it is good: 90 days unless told, and at most a year" },
+      .help = "how long it is valid; default: 90 days, at most a year" },
     { 0 },
 };
 

@@ -7,7 +7,7 @@ static const RecordField spec[] = {
     { .name = "color",
       .type = RECORD_CHOICE,
       .choices = "gray|green|blue|orange|red",
-      .help = "of that title, so that nobody takes production for another one" },
+      .help = "of that title, to tell production from other clusters" },
     { 0 },
 };
 

@@ -253,7 +253,8 @@ static const KindColumn columns[] = {
 const Kind kind_facts = {
     .name = "Facts",
     .plural = "facts",
-    .help = "What a node has told of itself; its status is the facts, its labels are the node's.",
+    .help = "What a node has reported about itself; its status is the facts, its labels are the "
+            "node's.",
     .verbs = KIND_LIST | KIND_GET,
     .columns = columns,
     .name_help = "the name of the node",

@@ -125,9 +125,9 @@ static bool check_match(const KindCall *change, const KindItem *item)
                                       : "it is not there, and the request rests on a revision");
         return false;
     }
-    Str text = arena_format(&call->arena,
-                            "it has revision %lld now, and the request rests on %lld; read it anew",
-                            (long long)item->revision, (long long)change->match);
+    Str text = arena_format(
+        &call->arena, "it has revision %lld now, and the request is based on %lld; read it again",
+        (long long)item->revision, (long long)change->match);
     call_refuse(call, 412, text.data);
     return false;
 }

@@ -216,7 +216,7 @@ static bool decide(void *context, Change *change, Error *err)
                    ? error_set(err, ERROR_CONFLICT, "there is one called '%" STR_FMT "' already",
                                STR_ARG(writing->name))
                    : error_set(err, ERROR_CONFLICT,
-                               "somebody else has changed it meanwhile; read it anew");
+                               "it was changed in the meantime; read it again");
     }
     if (writing->revision == 0 && change_count(change, 0) >= STORED_OBJECTS_MAX) {
         return error_set(err, ERROR_LIMIT, "there are %d of this kind already", STORED_OBJECTS_MAX);

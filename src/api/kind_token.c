@@ -381,7 +381,7 @@ static const RecordField spec[] = {
     { .name = "description",
       .max = TOKEN_LABEL_MAX,
       .is_plain = true,
-      .help = "what or whom it is for: what whoever shows it is called in the audit log" },
+      .help = "what or whom it is for; the name of its owner in the audit log" },
     { .name = "life",
       .type = RECORD_DURATION,
       .min = ACCESS_TOKEN_LIFE_MIN_MS,
@@ -397,7 +397,7 @@ static const RecordField spec[] = {
       .shape = RECORD_LIST,
       .min = 1,
       .max = ROLE_NAME_MAX,
-      .help = "what whoever shows it may do; none that its maker does not have" },
+      .help = "what its owner may do; only roles that its creator has" },
     { 0 },
 };
 

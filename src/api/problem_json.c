@@ -12,7 +12,7 @@ static const int statuses[] = {
 
 const ProblemCode problem_codes[] = {
     { 400, "invalid", "the request makes no sense" },
-    { 401, "unauthenticated", "nobody knows who asks" },
+    { 401, "unauthenticated", "authentication required" },
     { 403, "denied", "who asks may not do that" },
     { 404, "not-found", "there is no such thing" },
     { 405, "method", "this address does not know that method" },

@@ -87,7 +87,7 @@ static void asked(void *context, uint64_t sequence, const Error *err)
     ApiCall *call = context;
     bool has_left = call->request == NULL;
     if (err == NULL && has_left && call->api != NULL) {
-        append(call, AUDIT_FAILED, STR("whoever asked had left before it was begun"), NULL);
+        append(call, AUDIT_FAILED, STR("the client disconnected before it was started"), NULL);
     }
     if (err != NULL || has_left) {
         call->entry = NULL;

@@ -23,7 +23,7 @@ void join_post(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
     if (settings->admission == NULL) {
-        call_refuse(call, 503, "nobody can join by this server at present");
+        call_refuse(call, 503, "joining is not available on this server now");
         return;
     }
     call->joins = true;

@@ -43,7 +43,7 @@ void session_get(ApiCall *call)
 {
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     if (!call->caller.is_known) {
-        call_refuse(call, 401, call->refusal != NULL ? call->refusal : "nobody has logged in here");
+        call_refuse(call, 401, call->refusal != NULL ? call->refusal : "not logged in");
         return;
     }
     put_principal(&json, call_settings(call), &call->caller.principal);
@@ -108,7 +108,7 @@ void session_post(ApiCall *call)
     Str token;
     Error err;
     if (settings->credentials == NULL) {
-        call_refuse(call, 503, "nobody can log in here");
+        call_refuse(call, 503, "login is not available on this server");
     } else if (!session_body_read(&call->arena, call_body(call), &token, &err)) {
         call_fail_body(call, &err);
     } else if (!credentials_by_token(settings->credentials, token, loop_wall_ms(settings->at.loop),

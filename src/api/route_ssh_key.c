@@ -5,7 +5,7 @@
 
 static void refuse(ApiCall *call)
 {
-    call_refuse(call, 503, "this server asks nobody over SSH");
+    call_refuse(call, 503, "this server does not use SSH");
 }
 
 void ssh_key_get(ApiCall *call)

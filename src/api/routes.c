@@ -300,7 +300,7 @@ bool route_query(Arena *arena, const RouteRow *row, Str query, RouteQuery *out, 
         return false;
     }
     if (str_ends(query, STR("&"))) {
-        return error_set(err, ERROR_INVALID, "nothing stands behind the last '&'");
+        return error_set(err, ERROR_INVALID, "nothing follows the last '&'");
     }
     while (query.len > 0 && str_split_next(&query, '&', &pair)) {
         size_t equals = str_find(pair, STR("="), 0);

@@ -130,7 +130,7 @@ static bool put_page(Archiving *archiving, Arena *arena, Value page, Error *err)
         if (entry.sequence != archiving->next) {
             return error_set(err, ERROR_CONFLICT,
                              "entry %" PRIu64 " of the log is missing, or cannot be read, or "
-                             "somebody else archives it",
+                             "another process archives it",
                              archiving->next);
         }
         if (!audit_drop_may(&archiving->limits, &entry)) {

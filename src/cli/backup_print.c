@@ -69,9 +69,10 @@ int backup_print_created(const Invocation *invocation, const char *path,
     }
     stream_put_format(invocation->out, "The backup is in %s.\n", path);
     put_manifest(invocation, manifest);
-    stream_put_format(invocation->out,
-                      "\nIt holds the key of the CA: whoever has it can become this cluster. Keep "
-                      "it as safe\nas the server, and try it with 'eden backup verify'.\n");
+    stream_put_format(
+        invocation->out,
+        "\nIt holds the key of the CA: with it, anyone can impersonate this cluster. Keep "
+        "it as safe\nas the server, and try it with 'eden backup verify'.\n");
     return EXIT_OK;
 }
 

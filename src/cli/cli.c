@@ -63,8 +63,7 @@ static int unknown_command(const Invocation *invocation, const char *word)
         return usage_error_near(invocation, STR("--version"), "unknown option '%s'", word);
     }
     if (word[0] == '-') {
-        return usage_error(invocation, "'%s' stands before the command; options stand behind it",
-                           word);
+        return usage_error(invocation, "'%s' is before the command; options follow it", word);
     }
     return usage_error_command(invocation, word);
 }

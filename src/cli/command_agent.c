@@ -75,7 +75,7 @@ static void mend(void *context)
     const Work *work = context;
     Error err;
     if (!agent_files_mend(work->state_dir, loop_wall_ms(work->loop), &err)) {
-        log_error("a file of this node cannot be made anew", LOG_C("why", err.text));
+        log_error("cannot create a file of this node again", LOG_C("why", err.text));
     }
 }
 

@@ -165,7 +165,7 @@ static const Example examples[] = {
     { "eden audit tail", "the last entries, the newest at the end" },
     { "eden audit tail --follow", "goes on with what is asked for from now on" },
     { "eden audit tail -n 500 -o json", "more of them, with everything that is known" },
-    { "eden audit verify", "whether nobody has changed or dropped any" },
+    { "eden audit verify", "check that no entry was changed or dropped" },
     { "eden audit archive --to audit-2027.ndjson --before 90d --reason 'every quarter'",
       "old entries into a file, and out of the log" },
     { "eden audit verify audit-2026.ndjson", "archives, and that the log goes on behind them" },
@@ -189,7 +189,7 @@ const Command command_audit = {
         "asked, by what they showed, from where, for what, why if they said so, and what came\n"
         "of it. So are refusals. Each entry has the hash of the one before in it: 'verify'\n"
         "looks whether the chain is whole, and its exit code is 1 when it is not. Keep the head\n"
-        "that it prints somewhere else: then nobody can make up a whole chain either.\n"
+        "that it prints somewhere else: then even a rewritten chain is detected.\n"
         "\n"
         "'archive' writes the oldest entries to a file (--to, 0600), a line of JSON each as the "
         "log\n"

@@ -53,8 +53,8 @@ static void print_report(const Invocation *invocation, const ClusterReport *repo
                     report->bad_count == 1 ? "" : "s");
     }
     if (report->damage.kind == ERROR_NONE && report->bad_count == 0) {
-        output_line(out, "ok: revision %lld, %lld keys", (long long)report->revision,
-                    (long long)report->keys);
+        output_line(out, "ok: revision %lld, %lld key%s", (long long)report->revision,
+                    (long long)report->keys, report->keys == 1 ? "" : "s");
     }
 }
 

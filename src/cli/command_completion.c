@@ -35,7 +35,7 @@ const Command command_completion = {
         "SHELL is bash, zsh or fish. Commands, options, their values, files, topics of help and\n"
         "names that can be explained are completed; also the names of contexts, and of nodes, "
         "tokens\n"
-        "and roles, as the server has told them last ('eden complete').",
+        "and roles, as last reported by the server ('eden complete').",
     .examples = examples,
     .run = completion_run,
 };

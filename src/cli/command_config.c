@@ -63,7 +63,7 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden config set title=Production color=red", "so that nobody takes it for another one" },
+    { "eden config set title=Production color=red", "to tell it from other clusters" },
     { "eden config show", "what is set" },
     { "eden config set color-", "unset one field" },
     { 0 },

@@ -195,7 +195,7 @@ static bool start(Work *work, Error *err)
     if (!wait_facts(work, err)) {
         return false;
     }
-    tell_stage(work, "all have told what they are");
+    tell_stage(work, "facts of all nodes have arrived");
     return dev_cluster_tell(cluster, work->ca_pin, work->token, &work->card, err);
 }
 
@@ -346,7 +346,7 @@ static int start_and_use(Work *work, const DevOptions *options)
         code = fail(work->invocation, &err);
     }
     dev_cluster_close(work->cluster);
-    tell_stage(work, "all of it is gone");
+    tell_stage(work, "stopped, and everything removed");
     return code;
 }
 
@@ -538,7 +538,8 @@ const Command command_dev = {
         "Starts a server and agents, each in a copy of this machine with its own files, "
         "processes,\n"
         "name and address. Whatever is done inside stays inside: the machine itself is not\n"
-        "touched, nor is any network. Ctrl-C ends it, and all of it is gone; the same when it is\n"
+        "touched, nor is any network. Ctrl-C ends it, and stopped, and everything removed; the "
+        "same when it is\n"
         "killed, but for a folder below /tmp that the next one removes.\n"
         "\n"
         "Copies are overlays: what is installed here is there too, and what they change is kept "

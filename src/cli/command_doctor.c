@@ -68,7 +68,7 @@ static void print_fixes(const Invocation *invocation, const DoctorResult *result
         }
     }
     if (failed + warnings == 0) {
-        stream_put_format(out, "all is well\n");
+        stream_put_format(out, "no problems found\n");
     } else {
         stream_put_format(out, "%u failed, %u warning%s\n", failed, warnings,
                           warnings == 1 ? "" : "s");

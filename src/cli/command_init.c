@@ -107,7 +107,7 @@ static int print_text(const Invocation *invocation, const Founding *founding, co
 {
     const ServerSettings *settings = &founding->settings;
     Stream *out = invocation->out;
-    stream_put_format(out, "The cluster '%s' is founded; this machine is its server '%s'.\n",
+    stream_put_format(out, "The cluster '%s' is created; this machine is its server '%s'.\n",
                       settings->cluster, settings->node);
     stream_put_format(out, "  CA            %s\n", ca);
     stream_put_format(out, "  reached as    ");

@@ -143,7 +143,7 @@ static void tell_claim(const Work *work, const NodeJoinWait *wait)
         work->invocation->err,
         "waiting until the server asks this machine over SSH, as '%s'; there run\n"
         "  eden nodes approve %s --ssh root@%" STR_FMT " --host-key '%" STR_FMT "'\n"
-        "Its key is %s. Nobody has vouched yet for the CA that was shown, %s.\n"
+        "Its key is %s. The CA that was shown is not trusted yet, %s.\n"
         "Or end this, and begin again with --ca-pin or a line of 'eden tokens create'.\n",
         wait->name, wait->name, STR_ARG(machine_host_name(arena)), STR_ARG(own_host_key(arena)),
         key, ca);
@@ -159,7 +159,7 @@ static void waits(void *context, const NodeJoinWait *wait)
         char pin[PIN_TEXT + 1];
         pin_text(&wait->key, pin);
         stream_put_format(to,
-                          "waiting until somebody lets this machine in as '%s'; on a server run\n"
+                          "waiting for approval as '%s'; on a server run\n"
                           "  eden nodes approve %s --key %s\n",
                           wait->name, wait->name, pin);
     } else {
@@ -187,7 +187,7 @@ static void expire(void *context)
     Work *work = context;
     error_set(&work->err, ERROR_TIMEOUT,
               "%s within --max-wait; the same command goes on with the same key",
-              work->wait == NODE_JOIN_PENDING ? "nobody has let this machine in"
+              work->wait == NODE_JOIN_PENDING ? "this machine was not approved"
                                               : "no server has answered");
     loop_stop(work->loop);
 }

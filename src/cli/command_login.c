@@ -287,7 +287,7 @@ static bool check(Login *login, Error *err)
     }
     if (!read_answer(login, &answer, &login->session, err)) {
         if (login->session.kind != VALUE_MAP) {
-            return error_wrap(err, "nobody knows whether the token is good");
+            return error_wrap(err, "cannot check whether the token is valid");
         }
         if (answer.status == 401) {
             login->hint = STR("'eden tokens create --role ROLE' on a server makes one for people; "
@@ -316,7 +316,7 @@ static bool take_certificate(Login *login, Error *err)
            (read_answer(login, &answer, &login->session, err) ||
             error_wrap(err, login->session.kind == VALUE_MAP
                                 ? "the server does not take the certificate"
-                                : "nobody knows whether the certificate is good"));
+                                : "cannot check whether the certificate is valid"));
 }
 
 /* Called after its cluster, unless another one is called that. */
@@ -448,7 +448,7 @@ const Command command_login = {
         "The server is known by its CA: by the pin that 'eden init', 'eden tokens create' and "
         "'eden\n"
         "pki rotate --status' show, or by the file. Without either you are asked at the terminal\n"
-        "whether the pin is right; where nobody can be asked, it is refused.\n"
+        "whether the pin is right; without a terminal it is refused.\n"
         "\n"
         "The token is read from --token-file, from EDEN_TOKEN, or at the terminal; never from the\n"
         "command line, which others can see. With --certificate a key is made here, and the "

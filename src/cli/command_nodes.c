@@ -326,7 +326,7 @@ static const Example examples[] = {
       "let in a machine that asks, by its key" },
     { "eden nodes ssh-key >> authorized_keys", "so that the server may ask the machine itself" },
     { "eden nodes approve db2 --ssh root@db2 --host-key \"$HOST_KEY\"",
-      "let it in, once it has told its key over SSH" },
+      "approve it, after comparing keys over SSH" },
     { "eden nodes reject db2", "forget one that asks" },
     { "eden nodes remove web2", "a node no more" },
     { "eden nodes ping web1", "whether it answers, how fast, and what its clock says" },
@@ -365,7 +365,7 @@ const Command command_nodes = {
         "of the server can do nothing else there.\n"
         "\n"
         "'ping' asks a node through its session: how long the answer takes, and what its clock\n"
-        "says. A silent node is told with since when, and the exit code is 3.\n"
+        "says. For a silent node it prints since when, and the exit code is 3.\n"
         "\n"
         "'label' sets NAME=VALUE and unsets NAME-, on each node all or none of them.\n"
         "\n"

@@ -33,8 +33,8 @@ static bool read_spec(const Invocation *invocation, Map *spec)
         return false;
     }
     if (ttl != NULL && !duration_parse(str_from_c(ttl), &life_ms)) {
-        usage_error(invocation,
-                    "--ttl takes a span of time from 1m to 366d, as 90m or 7d, not '%s'", ttl);
+        usage_error(invocation, "--ttl takes a duration from 1m to 366d, as 90m or 7d, not '%s'",
+                    ttl);
         return false;
     }
     if (uses != NULL) {
@@ -251,7 +251,7 @@ static const Example examples[] = {
     { "eden tokens create --uses 20 --ttl 1d --label 'rack 7'", "for a rack of machines" },
     { "eden tokens create --role viewer --label ann", "a token for the API, for eight hours" },
     { "eden tokens list", "which there are, and what they are still good for" },
-    { "eden tokens revoke 4l2ygazs", "nobody else can join with it" },
+    { "eden tokens revoke 4l2ygazs", "no other machine can join with it" },
     { 0 },
 };
 
@@ -269,7 +269,7 @@ const Command command_tokens = {
         "the pin of the cluster's CA, by which the machine knows the right server. Run it there\n"
         "as root. The secret half of the token is shown this once.\n"
         "\n"
-        "With --role it makes a token for the API instead, and prints that alone: whoever shows\n"
+        "With --role it makes a token for the API instead, and prints that alone: its owner\n"
         "it may do what the roles allow ('eden schema Role'). 'eden login' takes it.\n"
         "\n"
         "'list', which may be left out, shows tokens by their public half, which 'show' and\n"

@@ -95,7 +95,7 @@ static bool tell_foreign(Inputs *inputs, const List *documents)
     Str instead = foreign_document(document);
     if (instead.len > 0) {
         Problem *problem = document_problem(&inputs->problems, &inputs->sources, SEVERITY_ERROR,
-                                            "E0303", document, "this is no document of eden");
+                                            "E0303", document, "this is not an eden document");
         problem->hint = instead;
         problem->span = 1;
     }

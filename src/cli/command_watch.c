@@ -82,7 +82,7 @@ static void start(Watching *watching, Value event)
     Str store = value_get_text(event, "store");
     if (watching->stood && !str_eq(store, watching->store)) {
         finish(watching, "the store is another one: a backup was restored meanwhile",
-               "read the keys anew, then watch from there");
+               "read the keys again, then watch from there");
         return;
     }
     if (!watching->stood) {
@@ -122,7 +122,7 @@ static void handle(Watching *watching, Arena *arena, Str line)
                 ? "there is no revision %lld yet, or it was of another store; this one is at %lld"
                 : "changes from revision %lld on are not kept any more (compacted up to %lld)",
             (long long)from, (long long)compacted);
-        finish(watching, why.data, "read the keys anew, then watch from there");
+        finish(watching, why.data, "read the keys again, then watch from there");
     } else if (str_eq_c(kind, "error")) {
         Str why = arena_format(arena, "the server cannot go on: %" STR_FMT,
                                STR_ARG(value_get_text(event, "message")));

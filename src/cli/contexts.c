@@ -330,7 +330,7 @@ bool contexts_lock(Arena *arena, Str directory, FileLock *out, Error *err)
             return false;
         }
         if (clock_monotonic_us() >= until_us) {
-            return error_wrap(err, "somebody else has been changing the contexts for %d seconds",
+            return error_wrap(err, "another process has been changing the contexts for %d seconds",
                               LOCK_WAIT_MS / 1000);
         }
     }
@@ -431,7 +431,7 @@ bool context_material(Arena *arena, Str directory, const Context *context, Conte
         out->token = str_trim(out->token);
     }
     if (!http1_is_field(STR("Authorization"), out->token)) {
-        return error_set(err, ERROR_INVALID, "its token is none");
+        return error_set(err, ERROR_INVALID, "its token is invalid");
     }
     if (context->ca.len == 0) {
         return error_set(err, ERROR_INVALID, "it has no CA by which to know its servers");

@@ -89,7 +89,7 @@ static DoctorResult judge_directory(Arena *arena, const DoctorView *view, const 
 
 /* On the machine of a server what it takes is there. */
 static const char by_server[] =
-    "'systemctl restart eden': the agent makes it anew from the files of the server";
+    "'systemctl restart eden': the agent creates it again from the files of the server";
 
 DoctorResult judge_agent_files(Arena *arena, const DoctorView *view)
 {
@@ -138,7 +138,7 @@ DoctorResult judge_agent_key(Arena *arena, const DoctorView *view)
 DoctorResult judge_agent_certificate(Arena *arena, const DoctorView *view)
 {
     if (!view->is_node || view->own.err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "there is none to look at");
+        return doctor_say(arena, DOCTOR_SKIPPED, "there is nothing to look at");
     }
     DoctorCertificate seen = view->own;
     seen.trust = (Error){ 0 }; /* a check of its own */
@@ -339,7 +339,7 @@ DoctorResult judge_clock(Arena *arena, const DoctorView *view)
     consider_contexts(view, &far, &most);
     worst = most > near ? &far : worst;
     if (worst == NULL) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no server has told its time");
+        return doctor_say(arena, DOCTOR_SKIPPED, "no server has reported its time");
     }
     if (most <= CLOCK_WARNING_MS) {
         return doctor_say(arena, DOCTOR_OK, "%" PRId64 " ms apart", most);

@@ -4,6 +4,7 @@
 
 #include "cli/doctor_judges.h"
 #include "cli/kind_print.h"
+#include "cli/output.h"
 #include "pki/ca.h"
 #include "store/store.h"
 
@@ -164,7 +165,7 @@ DoctorResult judge_ports(Arena *arena, const DoctorView *view)
 static DoctorResult judge_room(Arena *arena, int64_t size, int64_t left)
 {
     if (size == 0) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "its size cannot be told");
+        return doctor_say(arena, DOCTOR_SKIPPED, "its size is not known");
     }
     DoctorState state = left < DISK_FAILED_BYTES || left < size / DISK_FAILED_SHARE ? DOCTOR_FAILED
                         : left < size / DISK_WARNING_SHARE                          ? DOCTOR_WARNING
@@ -190,7 +191,7 @@ DoctorResult judge_server_version(Arena *arena, const DoctorView *view)
         session = &view->contexts[i].session;
     }
     if (!session->asked || session->err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no server has told its version");
+        return doctor_say(arena, DOCTOR_SKIPPED, "no server has reported its version");
     }
     Str version = value_get_text(session->json, "version");
     return str_eq_c(version, EDEN_VERSION)
@@ -337,8 +338,8 @@ DoctorResult judge_waiting(Arena *arena, const DoctorView *view)
                 is_approved(asking) ? STR("approved; it has to ask again") : STR_EMPTY);
         }
     }
-    return conclude(arena, &waiting, DOCTOR_WARNING, "ask to be let in",
-                    "nobody asks to be let in");
+    return conclude(arena, &waiting, DOCTOR_WARNING, "waiting for approval",
+                    "no machine waits for approval");
 }
 
 /* The value behind "NAME " or "NAME{LABELS} " at the start of a line; -1: there is none. */
@@ -490,10 +491,11 @@ DoctorResult judge_audit(Arena *arena, const DoctorView *view)
     int64_t archived = value_get_int(value_get_map(view->audit.json, "archived"), "last");
     int64_t count = value_get_int(view->audit.json, "last") - archived;
     if (count <= AUDIT_ENTRIES_MANY) {
-        return doctor_say(arena, DOCTOR_OK, "it has %" PRId64 " entries", count);
+        return (DoctorResult){ .state = DOCTOR_OK,
+                               .text = output_count(arena, count, "entry", "entries") };
     }
     return doctor_fix(
-        doctor_say(arena, DOCTOR_WARNING, "it has %" PRId64 " entries, which nobody has archived",
+        doctor_say(arena, DOCTOR_WARNING, "it has %" PRId64 " entries, which are not archived",
                    count),
         arena_format(arena, "'eden audit archive --to audit-%" PRId64 ".ndjson'", archived + 1)
             .data);

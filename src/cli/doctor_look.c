@@ -346,7 +346,7 @@ static void look_at_far_server(Look *look, const NodeServer *known, DoctorServer
     }
     if (look->bundle_text.len == 0) {
         error_set(&out->err, ERROR_INVALID,
-                  "somebody listens, and cannot be known without " AGENT_BUNDLE);
+                  "something listens there and cannot be verified without " AGENT_BUNDLE);
         return;
     }
     ask(look->arena, &address, look->bundle_text, STR("/v1/health"), &health);

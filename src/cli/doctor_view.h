@@ -15,7 +15,7 @@ enum {
 typedef struct DoctorPlace {
     Error err;
     unsigned mode;
-    bool is_foreign; /* belongs to somebody else than root and who runs this */
+    bool is_foreign; /* belongs to another user than root and who runs this */
 } DoctorPlace;
 
 typedef struct DoctorCertificate {

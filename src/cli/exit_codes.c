@@ -30,14 +30,14 @@ const ExitRow exit_rows[] = {
       "Standard\n"
       "error says what; with -o json the problems are on standard output." },
     { "2", "something changed, or would", "Only with --detailed-exitcode; nothing failed." },
-    { "3", "nothing matched, or nobody answers",
+    { "3", "nothing matched, or no answer",
       "The command had nothing to work on, such as a directory without YAML files. It does not\n"
       "count as success: a misspelled path must not look like a passed check. The same when no\n"
       "server runs on this machine, or the server or a node is not able at present." },
     { "4", "denied",
       "The system does not permit to write where the command was told to, or the server does not\n"
       "let this user ask it." },
-    { "5", "somebody else was there",
+    { "5", "conflict",
       "Another run holds the lock of this node, a saved plan no longer fits the machine or the\n"
       "site, or what was to be changed in the cluster is not as it was. Nothing was done." },
     { "6", "changes and failures", "Only with --detailed-exitcode." },

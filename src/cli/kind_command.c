@@ -46,7 +46,7 @@ int kind_run_list_as(Invocation *invocation, const Kind *kind, KindTable *table,
 
 int kind_run_list(Invocation *invocation, const Kind *kind)
 {
-    return kind_run_list_as(invocation, kind, kind_print_table, "there is none");
+    return kind_run_list_as(invocation, kind, kind_print_table, "nothing found");
 }
 
 int kind_run_show(Invocation *invocation, const Kind *kind, Str name)

@@ -129,7 +129,7 @@ static void put_environment(Buf *out)
                    ".It Ev NO_COLOR\n"
                    "If set and not empty, messages are not colored.\n"
                    ".It Ev FORCE_COLOR , CLICOLOR_FORCE\n"
-                   "If set, not empty and not 0, messages are colored even when nobody seems to\n"
+                   "If set, not empty and not 0, messages are colored even when output is not to\n"
                    "watch.\n"
                    ".It Ev TERM\n"
                    "A dumb terminal gets no colors.\n"

@@ -128,7 +128,8 @@ bool nodes_choice_confirm(const Invocation *invocation, const NodesChoice *choic
         return true;
     }
     if (!terminal_is_there()) {
-        *code = usage_error(invocation, "nobody named these nodes: --yes says that they are meant");
+        *code =
+            usage_error(invocation, "these nodes were not named one by one: confirm with --yes");
         return false;
     }
     if (terminal_ask("Go on? [y/N] ", false, answer, sizeof answer, &err) &&

@@ -129,7 +129,7 @@ int nodes_ssh_approve(Invocation *invocation, Str name)
     }
     output_line(invocation->out,
                 "%" STR_FMT " is approved with key %" STR_FMT
-                ", which it has told over SSH; it is in when it asks the next time",
+                ", verified over SSH; it is admitted with its next request",
                 STR_ARG(name), STR_ARG(value_get_text(answer, "key")));
     return EXIT_OK;
 }

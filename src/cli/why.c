@@ -87,7 +87,7 @@ static Str tell_step(const Teller *teller, uint32_t step)
         [RESULT_SKIPPED] = "was skipped",
         [RESULT_BLOCKED] = "was blocked",
         [RESULT_WAITING] = "was still waiting",
-        [RESULT_UNKNOWN] = "cannot be told before the run",
+        [RESULT_UNKNOWN] = "not known before the run",
     };
     StepResult result = result_of(teller, step);
     const Decision *decision = decision_of(teller, step);

@@ -504,7 +504,7 @@ static void add_page(Verifying *verifying, const StoreOpReply *range)
         } else {
             chain->is_broken = true;
             chain->broken_at = chain->sequence + 1;
-            snprintf(chain->what, sizeof chain->what, "a key stands there that is no entry");
+            snprintf(chain->what, sizeof chain->what, "a key that is not an entry");
         }
     }
 }

@@ -274,7 +274,7 @@ bool audit_chain_add(AuditChain *chain, uint64_t sequence, Str text)
         return false;
     }
     if (sequence > chain->head.sequence) {
-        return break_at(chain, sequence, "the entry stands behind the end of the log, %llu",
+        return break_at(chain, sequence, "the entry is after the end of the log, %llu",
                         (unsigned long long)chain->head.sequence);
     }
     if (sequence > next) {
@@ -282,7 +282,7 @@ bool audit_chain_add(AuditChain *chain, uint64_t sequence, Str text)
                         (unsigned long long)sequence - 1);
     }
     if (sequence < next) {
-        return break_at(chain, sequence, "the entry stands before the beginning of the log");
+        return break_at(chain, sequence, "the entry is before the beginning of the log");
     }
     if (!read_object(&arena, text, &object, &err) || !read_entry(object, &entry, &err)) {
         return break_at(chain, sequence, "the entry cannot be read: %s", err.text);

@@ -324,7 +324,7 @@ static bool decide_move(void *context, Change *change, Error *err)
         return false;
     }
     if (authority->freed || !is_same(&stored, &move->from)) {
-        return error_set(err, ERROR_CONFLICT, "somebody else has changed the state of the CA");
+        return error_set(err, ERROR_CONFLICT, "the state of the CA was changed in the meantime");
     }
     Str notice = notice_text(authority, arena, &move->to);
     if (!is_same(&move->from, &move->to)) {
@@ -677,7 +677,7 @@ static bool decide_start(void *context, Change *change, Error *err)
     bool unused = stored.state == ROTATION_PREPARE || stored.state == ROTATION_DISTRIBUTE;
     if (unused && !has_files_for(authority->files, &stored)) {
         /* Nobody has a certificate of it: a rotation can begin anew with another. */
-        log_warning("the next CA is lost; the rotation is taken back");
+        log_warning("the next CA is lost; the rotation is aborted");
         if (!rotation_turn_back(&stored, loop_wall_ms(authority->options.at.loop), &move->to,
                                 err)) {
             return false;

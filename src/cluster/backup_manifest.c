@@ -149,7 +149,7 @@ static bool read_part(Value object, BackupManifest *manifest, int *last, Error *
                          kinds[kind].name);
     }
     if (!is_digest(value_str(digest))) {
-        return error_set(err, ERROR_INVALID, "the part '%s' has a digest that is none",
+        return error_set(err, ERROR_INVALID, "the part '%s' has an invalid digest",
                          kinds[kind].name);
     }
     BackupPart *part = &manifest->parts[kind];

@@ -120,7 +120,7 @@ static bool take_some(BackupReader *reader, Str *bytes, Error *err)
         return !gather(reader, bytes, reader->line.length) || take_manifest(reader, err);
     case STATE_PART: return take_part(reader, bytes, err);
     case STATE_OVER:
-        return error_set(err, ERROR_INVALID, "damaged: something stands behind byte %llu, its end",
+        return error_set(err, ERROR_INVALID, "damaged: data follows byte %llu, its end",
                          (unsigned long long)reader->taken);
     default: BUG("a backup that failed is read on");
     }

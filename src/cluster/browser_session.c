@@ -77,7 +77,7 @@ bool browser_secret_from_cookies(Str header, BrowserSecret *out, Error *err)
         return error_set(err, ERROR_INVALID, "the cookie " BROWSER_COOKIE " is there twice");
     }
     if (!is_secret(found)) {
-        return error_set(err, ERROR_INVALID, "the cookie " BROWSER_COOKIE " is none of ours");
+        return error_set(err, ERROR_INVALID, "invalid session cookie " BROWSER_COOKIE "");
     }
     memcpy(out->text, found.data, found.len);
     out->text[found.len] = '\0';

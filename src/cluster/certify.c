@@ -112,8 +112,8 @@ static bool decide_renew(Wish *wish, Change *change, const RevocationList *revok
     }
     if (strlen(wish->serial) != SERIAL_OURS ||
         strncmp(wish->serial, node.enrolment, ENROLMENT_TEXT) != 0) {
-        return error_set(err, ERROR_DENIED, "'%s' has joined anew since this certificate was made",
-                         wish->name);
+        return error_set(err, ERROR_DENIED,
+                         "'%s' has joined again since this certificate was issued", wish->name);
     }
     if (!certify_issue(arena, wish->settings, &wish->key, now_ms, &node, &wish->certified, err)) {
         return false;

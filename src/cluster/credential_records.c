@@ -318,8 +318,7 @@ static bool revoke_decide(void *context, Change *change, Error *err)
         return tell_absent(asked, err);
     }
     if (asked->revision != 0 && change_revision(change, SEEN_RECORD) != asked->revision) {
-        return error_set(err, ERROR_CONFLICT,
-                         "somebody else has changed it meanwhile; read it anew");
+        return error_set(err, ERROR_CONFLICT, "it was changed in the meantime; read it again");
     }
     change_delete(change, change_key(change, SEEN_RECORD));
     return true;

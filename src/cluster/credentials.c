@@ -213,7 +213,7 @@ bool credentials_by_certificate(const Credentials *credentials, const ShownUser 
     }
     const ProofItem *item = name_table_find(&credentials->tables[ITEM_CERTIFICATE], shown->serial);
     if (item == NULL || strcmp(item->name, shown->user.user) != 0) {
-        return error_set(err, ERROR_DENIED, "the certificate of '%s' was taken back",
+        return error_set(err, ERROR_DENIED, "the certificate of '%s' was revoked",
                          shown->user.user);
     }
     if (!check_expiry("certificate", item->expires_ms, now_ms, err)) {
@@ -246,7 +246,7 @@ static bool describe_session(const Credentials *credentials, const SessionItem *
     const ProofItem *item = find_proof(credentials, str_from_c(session->credential),
                                        session->credential_made_ms, &kind);
     if (item == NULL) {
-        return error_set(err, ERROR_DENIED, "what this session was made from was taken back");
+        return error_set(err, ERROR_DENIED, "the credential of this session was revoked");
     }
     if (!check_expiry("session", session->expires_ms, now_ms, err) ||
         !check_expiry(kind_word(kind), item->expires_ms, now_ms, err)) {
@@ -326,7 +326,7 @@ bool credentials_check(const Credentials *credentials, Principal *principal, int
     const ProofItem *item = find_proof(credentials, str_from_c(principal->credential),
                                        principal->credential_made_ms, &kind);
     if (item == NULL) {
-        return error_set(err, ERROR_DENIED, "the %s was taken back",
+        return error_set(err, ERROR_DENIED, "the %s was revoked",
                          principal_kind_name(principal->kind));
     }
     if (!check_expiry(kind_word(kind), item->expires_ms, now_ms, err)) {
@@ -459,10 +459,12 @@ bool credentials_role_unused(const Credentials *credentials, Str role,
         }
     }
     return uses == 0 ||
-           error_set(err, ERROR_CONFLICT,
-                     "%u tokens and certificates of users have this role, as the %s '%s'; take "
-                     "them back first",
-                     uses, what, id);
+           error_set(
+               err, ERROR_CONFLICT,
+               "the role is in use by %u token%s or certificate%s of users, such as the %s '%s'; "
+               "revoke %s first",
+               uses, uses == 1 ? "" : "s", uses == 1 ? "" : "s", what, id,
+               uses == 1 ? "it" : "them");
 }
 
 CredentialsCounts credentials_counts(const Credentials *credentials)

@@ -118,7 +118,8 @@ void idempotency_debts_add(IdempotencyDebts *debts, const IdempotentRequest *req
 {
     size_t bytes = answer == NULL || holds_secret ? 0 : answer->body.len;
     if (debts->count >= IDEMPOTENCY_DEBTS_MAX || debts->bytes + bytes > IDEMPOTENCY_DEBTS_BYTES) {
-        log_warning("the end of a request is not kept; whoever sends it again has to wait");
+        log_warning(
+            "the result of a request is not recorded; a client that retries it has to wait");
         return;
     }
     Debt *debt = memory_new(sizeof *debt);

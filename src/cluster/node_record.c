@@ -64,7 +64,7 @@ static bool check_annotations(Value annotations, Error *err)
         ok = value_is_string(entry->value) && entry->value.len <= ANNOTATION_VALUE_MAX &&
              entry->key.len > 0 && entry->key.len <= LABEL_NAME_MAX;
     }
-    return ok || error_set(err, ERROR_INVALID, "an annotation that is none");
+    return ok || error_set(err, ERROR_INVALID, "an invalid annotation");
 }
 
 /* --- Nodes ----------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ typedef struct NodeRecord {
     char name[NODE_NAME_MAX + 1];
     Pin key;
     char enrolment[ENROLMENT_TEXT + 1];
-    char token[TOKEN_ID_TEXT + 1]; /* by which it came; empty: somebody approved it */
+    char token[TOKEN_ID_TEXT + 1]; /* the token it joined with; empty: it was approved */
     bool is_server;
     char address[ADDRESS_TEXT_SIZE]; /* whence it asked */
     int64_t joined_ms;

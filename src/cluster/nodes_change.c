@@ -123,7 +123,7 @@ static bool read_joining(Change *change, JoiningRecord *out, Error *err)
 static bool check_revision(const NodeChange *wanted, const Change *change, Error *err)
 {
     return wanted->revision == 0 || change_revision(change, SEEN_NODE) == wanted->revision ||
-           error_set(err, ERROR_CONFLICT, "somebody else has changed it meanwhile; read it anew");
+           error_set(err, ERROR_CONFLICT, "it was changed in the meantime; read it again");
 }
 
 /* --- What people say of a node ---------------------------------------------------------------- */
@@ -301,9 +301,10 @@ void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done,
 static bool decide_reject(const NodeChange *wanted, Change *change, Error *err)
 {
     if (!change_has(change, SEEN_JOINING)) {
-        return error_set(err, ERROR_CONFLICT,
-                         "'%s' is a member, and nobody else asks; to end that, remove it",
-                         wanted->name);
+        return error_set(
+            err, ERROR_CONFLICT,
+            "'%s' is a member, and no other machine asks; to end its membership, remove it",
+            wanted->name);
     }
     change_delete(change, change_key(change, SEEN_JOINING));
     return true;

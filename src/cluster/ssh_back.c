@@ -245,7 +245,7 @@ static void looked_up(void *context, const NodeView *view, const Error *err)
         tell_gone(&why);
         err = &why;
     } else if (err == NULL && view->node.asking == NULL) {
-        error_set(&why, ERROR_CONFLICT, "'%s' is a member already, and nobody else asks",
+        error_set(&why, ERROR_CONFLICT, "'%s' is a member already, and no other machine asks",
                   visit->question.node);
         err = &why;
     }

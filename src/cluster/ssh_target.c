@@ -34,7 +34,7 @@ bool ssh_target_parse(Str text, SshTarget *out, Error *err)
         Str user = str_slice(text, 0, at);
         if (!is_user(user)) {
             return error_set(err, ERROR_INVALID,
-                             "what stands before '@' is no name of a user: letters, digits, '_', "
+                             "invalid user name before '@': letters, digits, '_', "
                              "'-' and '.', at most %d",
                              SSH_USER_MAX);
         }
@@ -131,7 +131,7 @@ bool ssh_trust_learned(Arena *arena, Str known_hosts, SshKey *out, Error *err)
     Str line = str_slice(known_hosts, 0, str_find(known_hosts, STR("\n"), 0));
     Error why;
     if (!str_starts(line, STR(SSH_HOST_ALIAS " ")) || !ssh_trust_add(arena, &learned, line, &why)) {
-        return error_set(err, ERROR_INVALID, "ssh has not told by which key the machine is known");
+        return error_set(err, ERROR_INVALID, "ssh has not reported the host key of the machine");
     }
     *out = learned.keys[0];
     return true;
@@ -274,7 +274,7 @@ static bool explain_host_key(Arena *arena, const SshTarget *target, const SshTru
     Str shown = find_fingerprint(said), known = ssh_trust_words(arena, trust);
     return error_set(err, ERROR_DENIED,
                      "%s shows the host key %" STR_FMT ", and was to be known by %" STR_FMT
-                     ": it is another machine, or somebody stands between",
+                     ": it is another machine, or a man in the middle",
                      target->address.host, STR_ARG(shown.len > 0 ? shown : STR("of another kind")),
                      STR_ARG(known.len > 0 ? known : STR("none")));
 }

@@ -64,5 +64,5 @@ bool stored_object_read(Arena *arena, Str text, StoredObject *out, Error *err)
     }
     out->created_ms = created.integer;
     return json_copy(uuid, out->uuid, sizeof out->uuid) ||
-           error_set(err, ERROR_INVALID, "'uuid' is none");
+           error_set(err, ERROR_INVALID, "invalid 'uuid'");
 }

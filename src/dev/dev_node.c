@@ -98,7 +98,7 @@ static bool join(Work *work, Error *err)
     Str rest = line;
     if (!str_split_next(&rest, ' ', &word) || !str_split_next(&rest, ' ', &token) ||
         !str_split_next(&rest, ' ', &pin)) {
-        return error_set(err, ERROR_BUG, "a node was told to '%" STR_FMT "'", STR_ARG(line));
+        return error_set(err, ERROR_BUG, "unknown order for a node: '%" STR_FMT "'", STR_ARG(line));
     }
     Arena *arena = work->arena;
     token = arena_copy(arena, token);

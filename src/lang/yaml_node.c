@@ -375,8 +375,8 @@ bool yaml_node_alias(YamlLoad *load, const yaml_event_t *event)
     if (anchor == NULL || anchor->open) {
         Problem *problem = problems_add(
             load->problems, "E0109", load->source, start, end - start,
-            anchor == NULL ? "no anchor '&%" STR_FMT "' stands before this alias"
-                           : "the alias '*%" STR_FMT "' stands inside the value that it names",
+            anchor == NULL ? "no anchor '&%" STR_FMT "' is defined before this alias"
+                           : "the alias '*%" STR_FMT "' is inside the value that it names",
             STR_ARG(name));
         Suggest suggest = suggest_make(name);
         for (uint32_t i = 0; load->anchor_names != NULL && i < load->anchor_names->len; i++) {

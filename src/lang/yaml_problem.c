@@ -137,7 +137,7 @@ static bool tell_template(const Trouble *trouble, size_t start, bool bracketed)
     Str whole = rest_of_line(trouble->text, start);
     Problem *problem =
         problems_add(load->problems, "E0103", load->source, (uint32_t)start, (uint32_t)whole.len,
-                     "a template statement stands outside of a string");
+                     "a template statement is outside of a string");
     problem->hint = STR("YAML is read first: templates belong into quoted values");
     return true;
 }
@@ -327,8 +327,9 @@ static bool find_tab(const Trouble *trouble)
     while (char_at(trouble, end) == '\t') {
         end++;
     }
-    Problem *problem = problems_add(load->problems, "E0107", load->source, trouble->at,
-                                    (uint32_t)(end - trouble->at), "a tab is no indentation");
+    Problem *problem =
+        problems_add(load->problems, "E0107", load->source, trouble->at,
+                     (uint32_t)(end - trouble->at), "tabs are not allowed for indentation");
     problem->hint = STR("use spaces");
     return true;
 }
@@ -544,7 +545,7 @@ static const struct Wording {
     { "duplicate %YAML directive", "E0120", "a second %YAML directive", "" },
     { "duplicate %TAG directive", "E0120", "a second %TAG directive for this handle", "" },
     { "undefined tag handle", "E0120", "no %TAG directive defines this tag handle", "" },
-    { "found a tab character", "E0107", "a tab is no indentation", "use spaces" },
+    { "found a tab character", "E0107", "tabs are not allowed for indentation", "use spaces" },
     { "indentation indicator equal to 0", "E0101", "the indentation of a block is 1 to 9", "" },
 };
 

@@ -76,8 +76,7 @@ static bool directive_problem(YamlLoad *load, size_t at, const char *message, co
 static bool check_directive(YamlLoad *load, Str line, size_t at, unsigned count)
 {
     if (load->document_open_ended) {
-        return directive_problem(load, at,
-                                 "a directive stands behind a document that has not ended",
+        return directive_problem(load, at, "a directive follows a document that has not ended",
                                  "end that document with a line '...'");
     }
     if (count > DIRECTIVES_MAX) {
@@ -160,10 +159,10 @@ static bool check_indentation(YamlLoad *load, uint32_t start, uint32_t end, bool
             continue;
         }
         bool tab = content > first;
-        Problem *problem =
-            problems_add(load->problems, tab ? "E0107" : "E0117", load->source, (uint32_t)at,
-                         (uint32_t)(content - at),
-                         tab ? "a tab is no indentation" : "this line is not indented far enough");
+        Problem *problem = problems_add(load->problems, tab ? "E0107" : "E0117", load->source,
+                                        (uint32_t)at, (uint32_t)(content - at),
+                                        tab ? "tabs are not allowed for indentation"
+                                            : "this line is not indented far enough");
         problem->hint = arena_format(load->problems->arena, "it needs %u space%s or more",
                                      parent + 1, parent == 0 ? "" : "s");
         return false;
@@ -177,7 +176,7 @@ bool yaml_strict_block_start(YamlLoad *load, uint32_t start)
         return true;
     }
     Problem *problem = problems_add(load->problems, "E0107", load->source, start - 1, 1,
-                                    "a tab is no indentation");
+                                    "tabs are not allowed for indentation");
     problem->hint = STR("use spaces");
     return false;
 }

@@ -176,7 +176,7 @@ static const char *has_result(StepResult result)
     case RESULT_FAILED: return "failed";
     case RESULT_BLOCKED: return "is blocked";
     case RESULT_SKIPPED: return "was skipped";
-    case RESULT_UNKNOWN: return "cannot be told before the run";
+    case RESULT_UNKNOWN: return "not known before the run";
     case RESULT_WAITING: return "is waiting";
     case RESULT_CHANGED: return "changed";
     case RESULT_OK: return "did not change";

@@ -121,7 +121,7 @@ static void tell_both(const SiteLoad *load, const Map *document)
                                     "a job holds either 'steps' or 'jobs', not both");
     problem->hint =
         arena_format(load->problems->arena,
-                     "'%s' stands in line %u; put the steps into a file of their own "
+                     "'%s' is in line %u; put the steps into a file of their own "
                      "and name it among the jobs",
                      steps_first ? "steps" : "jobs", site_line(load, steps_first ? steps : jobs));
 }

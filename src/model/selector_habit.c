@@ -287,7 +287,7 @@ static bool has_spaced_equals(const Term *term, SelectorMistake *out)
     return is_spaced && !(negated && term->expressions) && label.len > 0 && value.len > 0 &&
            selector_is_plain(label) && selector_is_plain(value) &&
            told_term(term, out, at - negated, 1 + (size_t)negated,
-                     STR("no space stands around the '='"),
+                     STR("no spaces are allowed around the '='"),
                      arena_format(term->arena, "%" STR_FMT "%s=%" STR_FMT, STR_ARG(label),
                                   negated ? "!" : "", STR_ARG(value)));
 }
@@ -337,9 +337,10 @@ void selector_mistake_between(Arena *arena, Str rest, SelectorMistake *out)
         (void)suggest_best(word, joins, COUNT_OF(joins), &near);
     }
     if (near.len > 0) {
-        told(out, 0, word.len,
-             arena_format(arena, "'%" STR_FMT "' stands where 'and' or 'or' must", STR_ARG(word)),
-             arena_format(arena, "did you mean '%" STR_FMT "'?", STR_ARG(near)));
+        told(
+            out, 0, word.len,
+            arena_format(arena, "'%" STR_FMT "' is where 'and' or 'or' is expected", STR_ARG(word)),
+            arena_format(arena, "did you mean '%" STR_FMT "'?", STR_ARG(near)));
     } else {
         told(out, 0, word.len, STR("'and' or 'or' must stand before this"), STR_EMPTY);
     }

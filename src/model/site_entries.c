@@ -99,8 +99,8 @@ static bool list_parse(const SiteLoad *load, EntryKind kind, Value given, const 
         return true;
     }
     if (given.kind != VALUE_LIST) {
-        Problem *problem = site_problem(
-            load, "E0303", given, "below a selector stands a list, not %s", site_kind_words(given));
+        Problem *problem = site_problem(load, "E0303", given, "a selector needs a list, not %s",
+                                        site_kind_words(given));
         site_hint_entry(load, problem, "name", given, false);
         return false;
     }

@@ -111,7 +111,7 @@ static bool ask(Arena *arena, const Extension *extension, ProcessSpec *spec, Val
     ProcessResult *out = &reply->result;
     *reply = (Reply){ .call = reply->call };
     if (!json_print(&input, request, NULL, err)) {
-        return error_wrap(err, "%" STR_FMT " cannot be told its parameters",
+        return error_wrap(err, "%" STR_FMT " does not take its parameters",
                           STR_ARG(extension->path));
     }
     buf_put_char(&input, '\n');

@@ -134,8 +134,8 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
 
 static const ParamSpec present_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "the group", .claims = "group" },
-    { "members", PARAM_STRINGS, .decides = "members", .help = "who belongs to it, and nobody else",
-      .claims = "needs:user" },
+    { "members", PARAM_STRINGS, .decides = "members",
+      .help = "the users that belong to it, and no others", .claims = "needs:user" },
     { "gid", PARAM_INT, .decides = "gid", .help = "its number" },
     { "system", PARAM_BOOL, .fallback = "false",
       .help = "take a number for system groups when it is created" },

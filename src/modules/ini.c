@@ -5,10 +5,10 @@
 
 static const ParamSpec option_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
-    { "section", PARAM_STRING, .help = "its section; without, what stands before all sections" },
+    { "section", PARAM_STRING, .help = "its section; default: before the first section" },
     { "option", PARAM_STRING, .help = "its name; without, the section itself is meant" },
     { "value", PARAM_STRING, .decides = "value", .help = "what it is set to" },
-    { "bare", PARAM_BOOL, .fallback = "false", .help = "it stands there alone, without a value" },
+    { "bare", PARAM_BOOL, .fallback = "false", .help = "the key alone, without a value" },
     { "exclusive", PARAM_BOOL, .decides = "!value", .fallback = "true",
       .help = "false: options of the same name with other values stay" },
     { "separator", PARAM_STRING, .fallback = " = ",

@@ -101,8 +101,9 @@ static const ParamSpec present_params[] = {
 static const Action actions[] = {
     { "present", "Ensure a limit for users.", present_params, present_check, present_apply,
       .claims = present_claims, .thing = "limit domain", .part = "item type",
-      .text = "In /etc/security/limits.d/eden.conf, for whoever logs in from then on. Services of\n"
-              "systemd have limits of their own.\n",
+      .text =
+          "In /etc/security/limits.d/eden.conf, for sessions that start afterwards. Services of\n"
+          "systemd have limits of their own.\n",
       .example = "- name: many files for the web server\n"
                  "  limits.present:\n"
                  "    - domain: web\n"

@@ -276,7 +276,7 @@ static const Action actions[] = {
       .text =
           "On Debian it is made by locale-gen, for which the package locales must be there, and\n"
           "gets a line in /etc/locale.gen. With 'default: true' it becomes LANG in\n"
-          "/etc/default/locale or /etc/locale.conf, for whoever logs in from then on.\n",
+          "/etc/default/locale or /etc/locale.conf, for sessions that start afterwards.\n",
       .example = "- name: plain messages in logs\n"
                  "  locale.present:\n"
                  "    - name: C.UTF-8\n"

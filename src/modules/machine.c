@@ -313,7 +313,7 @@ static void machine_claims(Arena *arena, const Value *params, List *claims)
         { "delay", PARAM_DURATION, .fallback = "0s",                                   \
           .help = "how long to wait when everything else is done" },                   \
     {                                                                                  \
-        "message", PARAM_STRING, .help = "told to those who are logged in"             \
+        "message", PARAM_STRING, .help = "a message to logged-in users"                \
     }
 
 #define WHEN_PARAM                                                                          \
@@ -342,11 +342,11 @@ static const ParamSpec poweroff_params[] = {
 };
 
 static const Action actions[] = {
-    { "reboot", "Start the machine anew and go on.", reboot_params, reboot_check, reboot_apply,
+    { "reboot", "Restart the machine and continue.", reboot_params, reboot_check, reboot_apply,
       .claims = machine_claims, .repeats = true, .cost_ms = 60000,
       .text =
           "Never without 'allow: true'. Without a trigger (onchanges) or 'when: needed' it starts\n"
-          "the machine anew in every run.\n"
+          "the machine again in every run.\n"
           "\n"
           "No further step starts then; those that run come to their end, the rest waits. When "
           "all\n"
@@ -377,8 +377,8 @@ static const Action actions[] = {
       .claims = machine_claims, .repeats = true, .cost_ms = 60000,
       .text =
           "Never without 'allow: true'. No further step starts, and when all is written down the\n"
-          "machine goes off. Nobody turns it on again; with 'continue: true' the run goes on once\n"
-          "somebody has. Otherwise the next apply finds the step done and goes on behind it.\n",
+          "machine is powered off and stays off; with 'continue: true' the run continues once\n"
+          "it is on again. Otherwise the next apply finds the step done and continues after it.\n",
       .example = "- name: good night\n"
                  "  machine.poweroff:\n"
                  "    - allow: true\n"
@@ -388,7 +388,7 @@ static const Action actions[] = {
 
 const Module modules_machine = {
     .name = "machine",
-    .help = "Starting the machine anew, and turning it off.",
+    .help = "Restart the machine, or power it off.",
     .id_param = "name",
     .actions = actions,
 };

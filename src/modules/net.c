@@ -42,7 +42,7 @@ static bool ask(Call *call, const Wish *wish, int64_t timeout_ms, Error *err)
         bool open =
             probe_port(call->arena, wish->host, wish->port, timeout_ms, call->cancelled, err);
         if (open && wish->closed) {
-            return error_set(err, ERROR_UNAVAILABLE, "somebody still answers");
+            return error_set(err, ERROR_UNAVAILABLE, "the port is still open");
         }
         return open || (wish->closed && err->kind != ERROR_INVALID && !call_cancelled(call));
     }
@@ -72,7 +72,7 @@ static bool wait_for_check(Call *call, Outcome *outcome, Error *err)
         bool ok = ask(call, &wish, try_ms, err);
         arena_release(call->arena, mark);
         if (ok) {
-            outcome->comment = wish.closed ? STR("nobody answers") : STR("answers");
+            outcome->comment = wish.closed ? STR("no answer") : STR("answers");
             return true;
         }
         if (err->kind == ERROR_INVALID || call_cancelled(call)) {

@@ -43,7 +43,7 @@ static bool check_size(Call *call, SwapChange *change, Outcome *outcome, Error *
                          STR_ARG(call_str(call, "name")));
     }
     if (info.kind != FILE_ABSENT && info.kind != FILE_REGULAR) {
-        return error_set(err, ERROR_CONFLICT, "'size' is for files, and this is none");
+        return error_set(err, ERROR_CONFLICT, "'size' is for files, and this is not a file");
     }
     if (size < 1 || size > 1 << 20) {
         return error_set(err, ERROR_INVALID, "'size' is in MiB, from 1 to %d", 1 << 20);

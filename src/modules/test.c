@@ -48,7 +48,7 @@ static bool step_end(Call *call, Outcome *outcome, Error *err)
     outcome->out = call_str(call, "stdout");
     outcome->has_exit_code = true;
     outcome->exit_code = step_fails(call) ? 1 : 0;
-    return !step_fails(call) || error_set(err, ERROR_OS, "fails as it was told to");
+    return !step_fails(call) || error_set(err, ERROR_OS, "fails as requested");
 }
 
 /* A step that changes something and then fails is found out only by doing it. */
@@ -59,7 +59,7 @@ static bool step_check(Call *call, Outcome *outcome, Error *err)
     }
     if (call->planning) {
         outcome->out = call_str(call, "stdout");
-        return !step_fails(call) || error_set(err, ERROR_OS, "fails as it was told to");
+        return !step_fails(call) || error_set(err, ERROR_OS, "fails as requested");
     }
     return step_end(call, outcome, err);
 }
@@ -84,7 +84,7 @@ static const ParamSpec ok_params[] = {
 
 static const ParamSpec failed_params[] = {
     { "name", PARAM_STRING, .help = "any text; requisites can find the step by it" },
-    { "message", PARAM_STRING, .fallback = "fails as it was told to", .help = "what it says" },
+    { "message", PARAM_STRING, .fallback = "fails as requested", .help = "what it says" },
     { 0 },
 };
 
@@ -124,7 +124,7 @@ static const Action actions[] = {
 
 const Module modules_test = {
     .name = "test",
-    .help = "Steps that end as they are told, to try out requisites and conditions.",
+    .help = "Steps with a given result, to try out requisites and conditions.",
     .id_param = "name",
     .actions = actions,
 };

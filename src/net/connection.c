@@ -247,7 +247,7 @@ static bool connect_to(Connection *connection, const SocketAddress *address, Err
         errno != EINPROGRESS) {
         bool denied = errno == EACCES && address->storage.ss_family == AF_UNIX;
         return denied ? error_set(err, ERROR_DENIED, "%s", strerror(errno))
-                      : error_set(err, ERROR_UNAVAILABLE, "nobody answers: %s", strerror(errno));
+                      : error_set(err, ERROR_UNAVAILABLE, "no answer: %s", strerror(errno));
     }
     watch_set(connection->watch, false, true);
     return true;
@@ -290,8 +290,7 @@ static void connected(Connection *connection)
         return;
     }
     close_descriptor(connection);
-    error_set(&connection->opening->error, ERROR_UNAVAILABLE, "nobody answers: %s",
-              strerror(number));
+    error_set(&connection->opening->error, ERROR_UNAVAILABLE, "no answer: %s", strerror(number));
     connect_next(connection);
 }
 

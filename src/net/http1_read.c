@@ -126,7 +126,7 @@ static bool read_version(Http1Reader *reader, Str text, bool *newer, Error *err)
     if (!str_eq(text, STR("HTTP/1.1")) && !str_eq(text, STR("HTTP/1.0"))) {
         bool other = str_starts(text, STR("HTTP/"));
         return refuse(reader, other ? 505 : 400, err, ERROR_INVALID, "no valid HTTP: %s",
-                      other ? "a version other than 1.1" : "the first line is none of HTTP");
+                      other ? "a version other than 1.1" : "the first line is not HTTP");
     }
     *newer = text.data[text.len - 1] == '1';
     return true;
@@ -215,14 +215,14 @@ static bool read_status_line(Http1Reader *reader, Str line, bool *newer, Error *
     uint64_t status;
     if (line.len < strlen("HTTP/1.1 200") || line.data[8] != ' ' ||
         (line.len > 12 && line.data[12] != ' ')) {
-        return refuse_bad(reader, err, "the first line is none of HTTP");
+        return refuse_bad(reader, err, "the first line is not HTTP");
     }
     if (!read_version(reader, str_slice(line, 0, 8), newer, err)) {
         return false;
     }
     if (!parse_length(str_slice(line, 9, 12), &status) || status < 100 || status > 599 ||
         !is_field_text(str_from_offset(line, 12))) {
-        return refuse_bad(reader, err, "a status that is none");
+        return refuse_bad(reader, err, "an invalid status");
     }
     reader->head.status = (int)status;
     return true;
@@ -364,7 +364,7 @@ static bool judge_host(Http1Reader *reader, bool newer, Error *err)
     }
     Str host = *http1_find(head, "Host");
     if (!is_made_of(host, host_chars)) {
-        return refuse_bad(reader, err, "a host that is none");
+        return refuse_bad(reader, err, "an invalid Host header");
     }
     if (head->authority.len > 0 && !str_eq_ignore_case(head->authority, host)) {
         return refuse_bad(reader, err, "one host in the address, another in the headers");

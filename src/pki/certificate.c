@@ -24,7 +24,7 @@ static X509 *open_der(Str der, Error *err)
         return NULL;
     }
     if (at != (const unsigned char *)der.data + der.len) {
-        crypto_fail(err, ERROR_INVALID, "something stands behind the certificate");
+        crypto_fail(err, ERROR_INVALID, "trailing data after the certificate");
         return NULL;
     }
     return TAKE(opened);

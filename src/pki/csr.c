@@ -33,7 +33,7 @@ static bool read_der(const unsigned char *der, size_t len, P256Public *out, Erro
         return crypto_fail(err, ERROR_INVALID, "it cannot be read");
     }
     if (at != der + len) {
-        return crypto_fail(err, ERROR_INVALID, "something stands behind it");
+        return crypto_fail(err, ERROR_INVALID, "trailing data after it");
     }
     if (X509_REQ_get_version(request) != X509_REQ_VERSION_1) {
         return crypto_fail(err, ERROR_INVALID, "it is not of version 1");

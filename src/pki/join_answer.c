@@ -39,8 +39,7 @@ static bool read_bundle(Arena *arena, JoinQuestion *question, Error *err)
     }
     for (uint32_t i = 0; i < count; i++) {
         if (!items[i].is_ca) {
-            return error_set(err, ERROR_INVALID,
-                             "there is a certificate among the CAs that is none");
+            return error_set(err, ERROR_INVALID, "one of the CAs is not a valid certificate");
         }
     }
     question->cas = (CertificateSet){ items, count };
@@ -130,7 +129,7 @@ static bool read_answer(Arena *arena, Str text, JoinAnswer *out, Error *err)
         return false;
     }
     if (!join_answer_result_from_name(value_str(result), &read.result)) {
-        return error_set(err, ERROR_INVALID, "'result' is none that is known");
+        return error_set(err, ERROR_INVALID, "unknown 'result'");
     }
     bool asked = read.result != JOIN_ANSWER_NOT_ASKED;
     if (asked == value_is_missing(node) || asked == value_is_missing(key)) {
@@ -157,9 +156,10 @@ bool join_answer_check(const JoinAnswer *answer, const JoinQuestion *question, E
 {
     char asked[PIN_TEXT + 1], found[PIN_TEXT + 1];
     if (answer->result == JOIN_ANSWER_NOT_ASKED) {
-        return error_set(err, ERROR_CONFLICT,
-                         "nobody asks to join on that machine; run 'eden join' there, and leave it "
-                         "running");
+        return error_set(
+            err, ERROR_CONFLICT,
+            "no join is in progress on that machine; run 'eden join' there, and leave it "
+            "running");
     }
     if (strcmp(answer->node, question->node) != 0) {
         return error_set(err, ERROR_CONFLICT, "that machine asks to join as '%s', not as '%s'",
@@ -169,14 +169,14 @@ bool join_answer_check(const JoinAnswer *answer, const JoinQuestion *question, E
         pin_text(&question->key, asked);
         pin_text(&answer->key, found);
         return error_set(err, ERROR_CONFLICT,
-                         "somebody else asks to join as '%s': with the key %s, and that machine "
+                         "another machine asks to join as '%s': with the key %s, and that machine "
                          "has %s",
                          question->node, asked, found);
     }
     if (answer->result == JOIN_ANSWER_OTHER_CA) {
         return error_set(err, ERROR_CONFLICT,
-                         "that machine was told of another CA, or was shown one: somebody may "
-                         "stand between; join there anew, with --ca-pin");
+                         "that machine was given another CA, or was shown one: there may be a "
+                         "man in the middle; join there again, with --ca-pin");
     }
     return answer->result == JOIN_ANSWER_TRUSTED ||
            error_set(err, ERROR_CONFLICT, "that machine refuses: %s",

@@ -123,7 +123,7 @@ void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict
     int64_t last = INT64_MAX - skew - 1;
     out->remember_until_ms = (request->time_ms < last ? request->time_ms : last) + skew + 1;
     if (facts->nonce_seen) {
-        refuse(out, JOIN_REASON_REPLAY, "this very request was there before; ask anew");
+        refuse(out, JOIN_REASON_REPLAY, "this request was received before; send a new one");
         return;
     }
     if (!knows_ca(facts, &request->ca)) {

@@ -130,8 +130,7 @@ static bool check_bundle(CertificateSet bundle, const Pin *pin, Error *err)
 {
     for (uint32_t i = 0; i < bundle.count; i++) {
         if (!bundle.items[i].is_ca) {
-            return error_set(err, ERROR_DENIED,
-                             "there is a certificate among the CAs that is none");
+            return error_set(err, ERROR_DENIED, "one of the CAs is not a valid certificate");
         }
     }
     return certificate_find_pin(bundle.items, bundle.count, pin) != NULL ||

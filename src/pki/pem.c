@@ -98,7 +98,7 @@ bool pem_next(Str *rest, PemBlock *out, bool *found, Error *err)
     }
     text = str_from_offset(text, strlen(last));
     if (!skip_line_end(&text)) {
-        return error_set(err, ERROR_INVALID, "no PEM: something stands behind a block");
+        return error_set(err, ERROR_INVALID, "not PEM: trailing data after a block");
     }
     *rest = text;
     *out = (PemBlock){ .label = label, .body = body };

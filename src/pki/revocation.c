@@ -184,7 +184,7 @@ static bool read_serials(Arena *arena, const List *items, RevocationList *out, E
         }
         if (!is_serial(value_str(serial)) || !json_copy(serial, one->serial, sizeof one->serial) ||
             (i > 0 && strcmp(one[-1].serial, one->serial) >= 0)) {
-            return error_set(err, ERROR_INVALID, "serial %u is none, or out of order", i + 1);
+            return error_set(err, ERROR_INVALID, "serial %u is invalid or out of order", i + 1);
         }
         one->until_ms = until.integer;
     }

@@ -91,7 +91,7 @@ static bool add_name(GENERAL_NAMES *names, Str name, Error *err)
         return error_set(err, ERROR_INVALID, "'%s' is no DNS name and no address", text);
     }
     if (has_name(names, read)) {
-        return error_set(err, ERROR_INVALID, "'%s' stands there twice", text);
+        return error_set(err, ERROR_INVALID, "'%s' is given twice", text);
     }
     if (sk_GENERAL_NAME_push(names, read) == 0) {
         return crypto_fail(err, ERROR_OS, "cannot keep a name");

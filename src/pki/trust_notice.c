@@ -58,7 +58,7 @@ bool trust_notice_read(Arena *arena, Str text, TrustNotice *out, CertificateSet 
         !json_fields_read(object, fields, COUNT_OF(fields), err) ||
         !pin_parse(value_str(issuer), &read.issuer, err) ||
         !read_bundle(arena, pem, &read, bundle, err)) {
-        return error_wrap(err, "what is told about trust");
+        return error_wrap(err, "the trust notice");
     }
     read.since_ms = since.integer;
     read.spread_ms = spread.integer;

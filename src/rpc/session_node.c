@@ -213,7 +213,7 @@ static bool greeted(SessionNode *session, const ServerHello *hello, Error *err)
     if (hello->sequence > outbox_last_sequence(outbox)) {
         error_set(err, ERROR_CONFLICT,
                   "the server has record %" PRIu64 ", and the last one here is %" PRIu64
-                  ": the records that wait are numbered anew",
+                  ": the pending records are numbered again",
                   hello->sequence, outbox_last_sequence(outbox));
         uint64_t epoch = loop_random(session->options.loop);
         outbox_restart(outbox, epoch == 0 || epoch == outbox_epoch(outbox) ? epoch + 1 : epoch);

@@ -413,7 +413,7 @@ static bool taken_came(SessionServer *session, const Taken *taken, Error *err)
     if (taken->watch >= session->watch_count || !session->watches[taken->watch].telling ||
         session->watches[taken->watch].unsent.len > 0 ||
         session->watches[taken->watch].revision != taken->revision) {
-        return error_set(err, ERROR_INVALID, "changes are taken that were not told");
+        return error_set(err, ERROR_INVALID, "changes that were not announced are acknowledged");
     }
     session->watches[taken->watch].telling = false;
     session->options.ops->taken(session->options.context, taken->watch, taken->revision);

@@ -293,7 +293,7 @@ static bool passes(Executor *executor, Work work, const Condition *condition, St
             add_error(executor, work.step, "E0603", "'%s' does not hold: %" STR_FMT,
                       condition_name(name), STR_ARG(text));
         } else if (answer == ANSWER_UNKNOWN) {
-            add_error(executor, work.step, "E0602", "'%s' cannot be told: %" STR_FMT,
+            add_error(executor, work.step, "E0602", "cannot evaluate '%s': %" STR_FMT,
                       condition_name(name), STR_ARG(text));
         }
         end_failed(executor, work, params);

@@ -103,7 +103,7 @@ void executor_report_conceal(const ExecutorWorld *world, Task *task)
         error_set(&task->error, task->error.kind, "exited with %d; what it wrote is secret",
                   outcome->exit_code);
     } else if (task->failed) {
-        error_set(&task->error, task->error.kind, "failed; the reason is secret");
+        error_set(&task->error, task->error.kind, "failed; the reason is hidden (secret)");
     }
 }
 

@@ -263,7 +263,7 @@ static bool steps_match(Value plan, Value now, Error *err)
     }
     return moved == 0 ||
            error_set(err, ERROR_CONFLICT,
-                     "the machine has moved since the plan was made: step '%" STR_FMT "'%s would "
+                     "the machine has changed since the plan was made: step '%" STR_FMT "'%s would "
                      "not do what the plan says",
                      STR_ARG(first), moved == 1 ? "" : " and others");
 }

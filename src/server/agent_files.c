@@ -19,7 +19,7 @@ static bool is_lost(const Mending *mending, const char *name)
     if (directory_has(&mending->agent, name)) {
         return false;
     }
-    log_warning("a file of this node is lost, and made anew from those of its server",
+    log_warning("a file of this node was lost and is created again from those of its server",
                 LOG_C("file", name));
     return true;
 }

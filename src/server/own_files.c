@@ -35,7 +35,7 @@ bool own_files_complete(const Directory *directory, const ServerSettings *settin
         return false;
     }
     if (!serving) {
-        log_warning("the certificate of the API is lost, and made anew",
+        log_warning("the certificate of the API was lost and is created again",
                     LOG_C("file", SERVER_SERVING));
         if (!serving_make(directory, &ca, settings, now_ms, err)) {
             return false;
@@ -44,7 +44,8 @@ bool own_files_complete(const Directory *directory, const ServerSettings *settin
     if (node) {
         return true;
     }
-    log_warning("the certificate of the server is lost, and made anew", LOG_C("file", SERVER_NODE));
+    log_warning("the certificate of the server was lost and is created again",
+                LOG_C("file", SERVER_NODE));
     NodeMaking making = { .directory = directory,
                           .file = SERVER_NODE,
                           .ca = &ca,

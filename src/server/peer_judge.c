@@ -38,7 +38,8 @@ static bool check_peer(const PeerJudge *judge, const TlsPeer *peer, bool stands,
     }
     /* The enrolment is the first half of the serial number. */
     if (strncmp(node->enrolment, peer->serial, ENROLMENT_TEXT) != 0) {
-        return error_set(err, ERROR_DENIED, "'%s' has joined anew since this certificate was made",
+        return error_set(err, ERROR_DENIED,
+                         "'%s' has joined again since this certificate was issued",
                          peer->identity.node);
     }
     *out = node;

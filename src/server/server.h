@@ -23,7 +23,7 @@ typedef struct ServerOptions {
  * what it cannot read. Nothing is called within. */
 MUST_CHECK bool server_open(const ServerOptions *options, Server **out, Error *err);
 /* No new calls; those under way may end within the time, then they are cut; what the store was
- * asked is still done. `closed` is called in a later turn, when all of it is gone, this too. Also
+ * asked is still done. `closed` is called in a later turn, when stopped, and everything removed, this too. Also
  * after `failed`, and once only. */
 void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *context);
 

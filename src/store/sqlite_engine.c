@@ -107,7 +107,7 @@ bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
         return error_set(err, ERROR_OS, "%s is damaged (%s); " RESTORE_HINT, sqlite->path, text);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return error_set(err, ERROR_CONFLICT, "%s is used by somebody else", sqlite->path);
+        return error_set(err, ERROR_CONFLICT, "%s is in use by another process", sqlite->path);
     case SQLITE_PERM:
     case SQLITE_AUTH:
     case SQLITE_READONLY:

@@ -75,7 +75,8 @@ static bool add_locked(AppendFile *file, Str record, Error *err)
     }
     int number = put < 0 ? errno : ENOSPC;
     if (put > 0 && ftruncate(file->descriptor, file->size) != 0) {
-        return error_set(err, ERROR_OS, "%s: half a record could not be taken back", file->name);
+        return error_set(err, ERROR_OS, "%s: an incomplete record could not be removed",
+                         file->name);
     }
     return file_error(err, number, file->name);
 }

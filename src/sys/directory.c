@@ -209,8 +209,8 @@ bool directory_read_private(const Directory *directory, const char *name, char *
     }
     if (!ok && number == EPERM) {
         return error_set(err, ERROR_DENIED,
-                         "%s/%s: others than its owner can read it; make the secret anew, or if "
-                         "nobody did, chmod 600",
+                         "%s/%s: others than its owner can read it; create a new secret, or if "
+                         "no one did, chmod 600",
                          directory->path, name);
     }
     return ok || directory_error(err, number, directory, name);

@@ -47,7 +47,7 @@ bool name_service_ask(Arena *arena, const char *database, Str key, Str *out, Err
     ProcessSpec spec = { .argv = argv, .timeout_ms = TIMEOUT_MS, .output_max = ANSWER_MAX };
     ProcessResult result;
     if (key.len == 0 || memchr(key.data, '\0', key.len) != NULL) {
-        return error_set(err, ERROR_NOT_FOUND, "an empty name is nobody's");
+        return error_set(err, ERROR_NOT_FOUND, "the name is empty");
     }
     if (!process_run(arena, &spec, &result, err)) {
         return err->kind == ERROR_NOT_FOUND && ask_files(arena, database, key, out, err);

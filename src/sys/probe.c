@@ -99,7 +99,7 @@ static bool wait_for(int socket, short events, const Waiting *waiting, Error *er
 
 static bool refused(Error *err, int number)
 {
-    return error_set(err, ERROR_UNAVAILABLE, "nobody answers: %s", strerror(number));
+    return error_set(err, ERROR_UNAVAILABLE, "no answer: %s", strerror(number));
 }
 
 static bool connect_one(const Address *address, const Waiting *waiting, int *out, Error *err)

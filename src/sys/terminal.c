@@ -42,7 +42,7 @@ static bool take_key(char key, char *out, size_t max, size_t *len, Error *err)
         return error_set(err, ERROR_CONFLICT, "interrupted");
     }
     if (key == KEY_END) {
-        return *len > 0 ? false : error_set(err, ERROR_NOT_FOUND, "nobody answers");
+        return *len > 0 ? false : error_set(err, ERROR_NOT_FOUND, "no answer");
     }
     if (key == KEY_DELETE || key == KEY_ERASE) {
         *len -= *len > 0;
@@ -63,7 +63,7 @@ static bool read_key(int signals, char *key, Error *err)
                              { .fd = signals, .events = POLLIN } };
     while (poll(both, 2, -1) < 0) {
         if (errno != EINTR) {
-            return error_set(err, ERROR_NOT_FOUND, "nobody answers");
+            return error_set(err, ERROR_NOT_FOUND, "no answer");
         }
     }
     if (both[1].revents != 0) {
@@ -73,7 +73,7 @@ static bool read_key(int signals, char *key, Error *err)
     do {
         count = read(STDIN_FILENO, key, 1);
     } while (count < 0 && errno == EINTR);
-    return count > 0 || error_set(err, ERROR_NOT_FOUND, "nobody answers");
+    return count > 0 || error_set(err, ERROR_NOT_FOUND, "no answer");
 }
 
 /* True: it was the key that interrupts. */

@@ -242,8 +242,7 @@ bool trial_start(Arena *arena, const TrialSpec *spec, Trial **out, Str *told, Er
         reap(trial);
         error_set(err, ERROR_OS, "%s failed", spec->argv[0]);
     } else {
-        error_set(err, ERROR_TIMEOUT, "%s did not end; what it does will be taken back",
-                  spec->argv[0]);
+        error_set(err, ERROR_TIMEOUT, "%s did not end; its changes will be undone", spec->argv[0]);
     }
     discard(trial);
     return false;
@@ -272,16 +271,16 @@ bool trial_keep(Trial **trial, Error *err)
         return true;
     }
     if (answer == WORD_UNDO) {
-        return error_set(err, ERROR_TIMEOUT, "taken back after %g s, before it was kept",
+        return error_set(err, ERROR_TIMEOUT, "undone after %g s, before it was confirmed",
                          (double)timeout_ms / 1000);
     }
-    return error_set(err, ERROR_OS, "nobody tells whether it was taken back");
+    return error_set(err, ERROR_OS, "it is not known whether it was undone");
 }
 
 bool trial_undo(Trial **trial, Error *err)
 {
     return settle(trial, WORD_UNDO) == WORD_UNDO ||
-           error_set(err, ERROR_OS, "it could not be taken back");
+           error_set(err, ERROR_OS, "it could not be undone");
 }
 
 void trial_close(Trial *trial)

@@ -49,7 +49,7 @@ def test_demo_runs_and_shows_everything(root, eden_path):
         "apply on node3: 13 changed",
         '"address": "10.13.37.2"',
         "While it runs, its page is https://127.0.0.1:",
-        "all of it is gone",
+        "stopped, and everything removed",
     ]
     places = [done.stdout.find(text) for text in told]
     assert -1 not in places

@@ -25,7 +25,7 @@ static const char *const reasons[] = {
     "an address with a fragment",
     "no host",
     "more than one host",
-    "a host that is none",
+    "an invalid Host header",
     "one host in the address, another in the headers",
     "a header on more than one line",
     "a header with an empty name",

@@ -82,7 +82,7 @@ def test_agent_and_server_run_there(run):
         exec 3</tmp/told
         while read -r line <&3; do
             echo "$line" >>/tmp/log
-            case $line in *"a session stands"*) break ;; esac
+            case $line in *"session established"*) break ;; esac
         done
         # The server tells others of it once that is on its disk.
         until eden nodes ping box >/tmp/ping; do kill -0 %1 || { cat /tmp/log; exit 1; }; done

@@ -100,7 +100,7 @@ def test_what_an_agent_has_to_tell_survives_its_kill(cluster, web):
     """Facts that were gathered while there was no server, and are not gathered again."""
     cluster.server.stop()
     agent = web.start()
-    agent.wait_for_log("facts of this machine are told")
+    agent.wait_for_log("facts sent")
     wait_until((web.state / "agent/facts-told").exists, "facts on the disk")
     agent.kill()
     cluster.start()

@@ -295,7 +295,7 @@ def test_damage_is_told_with_its_place(cluster):
     refused(cluster, data[:LINE + 10], "cut off", "manifest")
     refused(cluster, data[:head + 5], "cut off", "'server.json'")
     refused(cluster, data[:-1], "cut off", "'store.db'", "1 bytes are missing")
-    refused(cluster, data + b"x", "something stands behind")
+    refused(cluster, data + b"x", "data follows")
     refused(cluster, flipped(LINE + 20), "damaged: the manifest")
     refused(cluster, flipped(head + 5), "damaged: the part 'server.json'")
     refused(cluster, flipped(store + 1000), "damaged: the part 'store.db'", f"bytes {store} to")

@@ -75,7 +75,7 @@ def test_the_chain_leads_to_the_root_cause(applied):
                                        "which is blocked  ")
     assert lines[start + 2].startswith("  <- web#middle was blocked: requires 'broken', "
                                        "which failed  ")
-    assert lines[start + 3].startswith("  <- web#broken failed: fails as it was told to (E0601)  ")
+    assert lines[start + 3].startswith("  <- web#broken failed: fails as requested (E0601)  ")
     assert lines[start + 3].endswith("jobs/web.yaml:16")
 
 

@@ -122,7 +122,7 @@ def test_nodes_are_selected_by_names_and_labels(filled):
 def test_a_wrong_selector_is_shown_where_it_is_wrong(filled):
     done = filled.call("nodes", "list", "-l", "role=web adn os=debian", check=False)
     assert done.returncode == 64
-    assert done.stderr == """error[E0501]: 'adn' stands where 'and' or 'or' must
+    assert done.stderr == """error[E0501]: 'adn' is where 'and' or 'or' is expected
   --> --selector:1:10
 1 | role=web adn os=debian
   |          ^^^ did you mean 'and'?
@@ -231,7 +231,7 @@ def test_what_is_wrong_in_a_file_is_shown_there(filled, tmp_path):
     places = re.findall(r"^error\[E0850\]: (.*)\n  --> .*/(.*)$", done.stderr, re.M)
     assert places == [
         ("there is no verb 'aprove'", "bad.yaml:4:18"),
-        ("'adn' stands where 'and' or 'or' must", "bad.yaml:6:24"),
+        ("'adn' is where 'and' or 'or' is expected", "bad.yaml:6:24"),
         ("there is no such field", "bad.yaml:7:5"),
         ("/spec/rules/1/verbs: is missing", "bad.yaml:7:5"),
         ("/spec/rules: is missing", "bad.yaml:11:1"),

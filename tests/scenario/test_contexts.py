@@ -67,7 +67,7 @@ def test_a_refusal_of_a_proxy_is_not_the_servers(logged_in, front, status):
     assert "Blocked by the proxy" in done.stderr and "eden login" not in done.stderr
     kept = logged_in.file.read_text()
     done = logged_in("login", "--token-file", "-", input=TOKEN)
-    assert done.returncode == 1 and "nobody knows whether the token is good" in done.stderr
+    assert done.returncode == 1 and "cannot check whether the token is valid" in done.stderr
     assert "is there a proxy between" in done.stderr and "does not take" not in done.stderr
     assert logged_in.file.read_text() == kept
     assert logged_in("api", "GET", "/v1/nodes/s1").returncode == 1

@@ -421,7 +421,7 @@ def test_ctrl_c_on_a_terminal_ends_it(eden_path):
     _, status = os.waitpid(process, 0)
     os.close(terminal)
     assert os.waitstatus_to_exitcode(status) == 0, said
-    assert b"all of it is gone" in said
+    assert b"stopped, and everything removed" in said
     assert not os.path.exists(folder)
 
 
@@ -586,7 +586,7 @@ def test_a_command_that_goes_on_after_ctrl_c_is_told_and_the_next_one_kills_it(e
     assert deaf_process(typed.said).exists()
     os.write(typed.terminal, b"\x03")
     assert typed.end() == 130, typed.said
-    assert b"all of it is gone" in typed.said and not deaf_process(typed.said).exists()
+    assert b"stopped, and everything removed" in typed.said and not deaf_process(typed.said).exists()
 
 
 def test_a_command_that_does_not_end_is_killed_after_a_while(eden_path):

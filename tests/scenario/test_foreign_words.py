@@ -31,7 +31,7 @@ FILE = "- name: x\n  file.managed:\n    - name: /etc/motd\n"
         (FILE + "  with_items: [a]\n", "forEach"),
         (FILE + "  notify: other\n", "onchanges"),
         (FILE + "  tags: [a]\n", "--job"),
-        (FILE + "  become: true\n", "as whoever runs eden"),
+        (FILE + "  become: true\n", "as the user who runs eden"),
         (FILE + "  ignore_errors: true\n", "require this one"),
         (FILE + "  changed_when: false\n", "keep it from running"),
         (FILE + "  retries: 3\n", "runOptions: {retry:"),

@@ -315,7 +315,7 @@ class Agent:
     def start(self):
         self.daemon = self.cluster.daemon("agent", "--state-dir", self.state, "--run-dir",
                                           self.run, "--config-dir", self.state)
-        self.daemon.wait_for_log("a session stands")
+        self.daemon.wait_for_log("session established")
         return self
 
     def count(self, text):
@@ -360,7 +360,7 @@ def test_the_ca_is_exchanged_while_all_stay_connected(cluster):
     after = rotation(cluster)["present"]
     assert after != before
     for agent, first in zip(agents, serials):
-        assert agent.count("a session stands") == 1
+        assert agent.count("session established") == 1
         assert agent.serial() != first
         assert len(blocks((agent.state / "agent/ca.pem").read_text())) == 1
         agent.verify()
@@ -369,7 +369,7 @@ def test_the_ca_is_exchanged_while_all_stay_connected(cluster):
     # And whoever connects anew is let in by the new one.
     restart(cluster)
     for agent in agents:
-        wait_until(lambda: agent.count("a session stands") == 2, "a second session")
+        wait_until(lambda: agent.count("session established") == 2, "a second session")
 
 
 def test_agents_go_through_a_rotation_with_a_server_that_is_killed_in_every_state(cluster):
@@ -420,7 +420,7 @@ def test_nodes_renew_themselves_and_their_sessions_stay(cluster):
         seen.add(agent.serial())
         return len(seen) == 3
     wait_until(renewed, "a third certificate")
-    assert agent.count("a session stands") == 1
+    assert agent.count("session established") == 1
     alive(cluster, "web1")
     agent.verify()
     # One enrolment, and the record knows the last one.
@@ -436,7 +436,7 @@ def test_a_node_renews_at_once_when_it_is_asked_to(cluster):
     done = cluster.eden("pki", "renew", "--run-dir", agent.run)
     assert "new certificate" in done.stdout
     assert agent.serial() != before
-    assert agent.count("a session stands") == 1
+    assert agent.count("session established") == 1
     agent.daemon.stop()
     off = cluster.eden("pki", "renew", "--run-dir", agent.run, check=False)
     assert off.returncode == 3
@@ -451,7 +451,7 @@ def test_revoking_ends_a_session_that_stands(cluster):
     agents[0].daemon.wait_for_log("no session")
     for text in ("a node is cut off node=web1", "a node is refused node=web1"):
         cluster.server.wait_for_log(text)
-    assert [agent.count("a session stands") for agent in agents] == [1, 1]
+    assert [agent.count("session established") for agent in agents] == [1, 1]
     assert agents[1].count("no session") == 0
 
 
@@ -474,7 +474,7 @@ def test_a_node_that_slept_past_its_certificate_is_out(cluster):
         == "expired"
     assert not connects(cluster, *split(agent))
     assert agent.serial() == before
-    assert other.count("a session stands") == 1
+    assert other.count("session established") == 1
 
 
 def split(agent):

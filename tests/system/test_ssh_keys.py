@@ -61,7 +61,7 @@ def test_private_file_of_root_in_a_home_is_not_given_away(light):
     host.run("useradd -m web; install -d -o web ~web/.ssh; echo secret > ~web/.ssh/x; chmod 600 ~web/.ssh/x")
     host.run(["su", "web", "-c", "mv ~/.ssh/x ~/.ssh/authorized_keys"])
     done = host.apply(authorized(user="web", key=KEY))
-    assert "private file of somebody else" in done.steps["key"].error.message
+    assert "private file of another user" in done.steps["key"].error.message
     assert host.run("stat -c %U ~web/.ssh/authorized_keys").out == "root"
 
 
@@ -71,7 +71,7 @@ def test_private_folder_of_root_in_a_home_is_not_given_away(light):
     host.run("useradd -m web; install -d -m 700 ~web/backup; echo secret > ~web/backup/x")
     host.run(["su", "web", "-c", "mv ~/backup ~/.ssh"])
     done = host.apply(authorized(user="web", key=KEY))
-    assert "private folder of somebody else" in done.steps["key"].error.message
+    assert "private directory of another user" in done.steps["key"].error.message
     assert host.run("stat -c %U ~web/.ssh").out == "root"
     # One that is empty, as whoever forgot chown makes it, becomes the user's.
     host.run("rm ~web/.ssh/x")

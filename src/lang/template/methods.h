@@ -44,7 +44,7 @@ static inline Value method_text_like(Value owner, Str text)
     return v;
 }
 
-/* Whether the list or map may be changed; TypeError when it belongs to somebody else. Tells the
+/* Whether the list or map may be changed; TypeError when it belongs to another user. Tells the
  * render that values made now last. */
 MUST_CHECK bool method_may_change(Render *r, Value owner);
 /* Room for one more item or entry. */

@@ -101,7 +101,7 @@ void parser_hint_habit(Parser *p)
     switch (p->current.type) {
     case TOKEN_PIPE: lexer_hint(&p->lexer, "for a choice write 'or'"); break;
     case TOKEN_DOT:
-        lexer_hint(&p->lexer, "no dot stands before a name: a variable of a site is written "
+        lexer_hint(&p->lexer, "names do not start with a dot: a variable of a site is written "
                               "'vars.NAME'");
         break;
     case TOKEN_ASSIGN:

@@ -284,7 +284,7 @@ static bool playbook_check(Call *call, Outcome *outcome, Error *err)
         }
         /* Tasks that use what others would have made fail with --check: the run itself can tell. */
         outcome->changed = outcome->unknown = true;
-        outcome->comment = arena_format(call->arena, "cannot be told by --check: %s", err->text);
+        outcome->comment = arena_format(call->arena, "not known by --check: %s", err->text);
         return true;
     }
     outcome->changed = report.changed > 0;

@@ -17,7 +17,7 @@ static const Action actions[] = {
           "\n"
           "What an archive of before had and this one has not stays. With 'clean: true' the\n"
           "directory is for one archive: members of others that were unpacked there before are\n"
-          "removed, but not what anybody else has put there, nor what 'keep' names.\n"
+          "removed, but not other files there, nor what 'keep' names.\n"
           "\n"
           "Files keep the permissions of the archive, but no set-id bits, and belong to 'owner',\n"
           "else to who runs this. Everything is unpacked in a private directory first and then\n"

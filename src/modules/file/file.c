@@ -14,7 +14,7 @@ static const Action actions[] = {
           "\n"
           "What is not given stays as it is: mode, owner and group of a file that is there. A new\n"
           "file has mode 0644, or 0600 when its content is secret. The file is replaced at one\n"
-          "moment, so nobody ever sees a part of it. A link is replaced too, not followed.\n"
+          "moment, so a part of it is never visible. A link is replaced too, not followed.\n"
           "\n"
           "'validate' runs a command on the new content before it is used, with '%s' replaced by\n"
           "its path; when that fails the old file stays.\n"

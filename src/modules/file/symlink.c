@@ -7,7 +7,7 @@ const ParamSpec symlink_params[] = {
     { "target", PARAM_STRING, .required = true, .help = "where it leads; need not be there",
       .decides = "target" },
     { "force", PARAM_BOOL, .fallback = "false",
-      .help = "replace a file or directory that stands in its place" },
+      .help = "replace a file or directory that is in its place" },
     { "parents", PARAM_BOOL, .fallback = "true", .help = "make missing directories above" },
     { 0 },
 };

@@ -10,7 +10,7 @@ static const Action actions[] = {
           "there. A commit that is checked out already needs no network. A new clone is made\n"
           "beside its place and moved there when it is whole.\n"
           "\n"
-          "Files that were changed and commits of somebody's own make the step fail, unless\n"
+          "Files that were changed and local commits make the step fail, unless\n"
           "'force' gives them up; files that git does not know are never touched.\n"
           "\n"
           "git asks no questions here and runs no hooks. With ssh the key of the host must be\n"

@@ -63,9 +63,10 @@ static bool read_digest(Call *call, Download *download, Error *err)
         return digest_parse(call->arena, call_str(call, "digest"), &download->wanted, err);
     }
     if (!request_is_encrypted(download->request.url)) {
-        return error_set(err, ERROR_INVALID,
-                         "'pin' needs an address with https://: over http:// anybody on the way "
-                         "could choose what is trusted");
+        return error_set(
+            err, ERROR_INVALID,
+            "'pin' needs an address with https://: over http:// anyone on the network path "
+            "could choose what is trusted");
     }
     Pin pin;
     download->pin_place = pin_path(call->arena, download->target.path);

@@ -10,7 +10,7 @@ static const Action actions[] = {
           "is not asked, neither in a run nor in a plan. With 'pin: true' the first download from\n"
           "an address is trusted, and its digest is noted in a hidden file beside the file\n"
           "(.eden-pin-...); from then on it is as if that digest were given. Another address, or\n"
-          "taking that file away, starts anew. Only https can be pinned.\n"
+          "removing that file, starts over. Only https can be pinned.\n"
           "\n"
           "What comes is written beside its place and moved there when its digest is right, at\n"
           "one moment. An answer that is cut off, too large, too slow, or another content than\n"

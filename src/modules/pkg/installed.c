@@ -18,7 +18,7 @@ const ParamSpec installed_params[] = {
       .help = "of 'name': '1.2-3', a pattern '1.2*', or comparisons '>=1.2, <2'" },
     { "pkgs", PARAM_VERSIONS, .help = "several packages, each as NAME or as 'NAME: VERSION'" },
     { "refresh", PARAM_BOOL,
-      .help = "true: read the index of packages anew before; false: never; otherwise when needed" },
+      .help = "true: read the index of packages again first; false: never; otherwise when needed" },
     { "allow_downgrade", PARAM_BOOL, .fallback = "false",
       .help = "go back to an older version when that is the one wanted" },
     INSTALL_PARAMS,
@@ -28,7 +28,7 @@ const ParamSpec installed_params[] = {
 const ParamSpec latest_params[] = {
     PACKAGE_NAMES,
     { "refresh", PARAM_BOOL,
-      .help = "true: read the index of packages anew before; false: never; otherwise by its age" },
+      .help = "true: read the index of packages again first; false: never; otherwise by its age" },
     { "index_age", PARAM_DURATION, .fallback = "1h",
       .help = "how old the index may be when 'refresh' is not given" },
     INSTALL_PARAMS,

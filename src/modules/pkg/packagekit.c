@@ -12,7 +12,7 @@
 
 #define SERVICE     "org.freedesktop.PackageKit"
 #define TRANSACTION SERVICE ".Transaction"
-#define LOCKED      "somebody else has the lock: " /* how we mark it */
+#define LOCKED      "another process holds the lock: " /* how we mark it */
 
 #define IN_THE_WAY "to be removed: " /* the same */
 

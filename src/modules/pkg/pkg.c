@@ -11,14 +11,14 @@ static const Action actions[] = {
           "('>=1.2, <2'), in the order of the machine's own package manager. Without one, any\n"
           "version that is there will do. Going back to an older one takes 'allow_downgrade'.\n"
           "\n"
-          "The index of packages is read anew when 'refresh' is true, when there is none, when\n"
+          "The index of packages is read again when 'refresh' is true, when there is none, when\n"
           "the sources changed in this run, and when it does not know the package or version;\n"
           "at most once a run, however many steps ask, and again after the sources changed. When\n"
           "nothing is to be installed it is not needed. Without 'refresh' a source that cannot\n"
           "be reached is no failure as long as the packages are known.\n"
           "\n"
           "Nothing is ever asked. Where both the machine and the package have changed a\n"
-          "configuration file, 'conffiles' says which of them stays. While somebody else\n"
+          "configuration file, 'conffiles' says which of them stays. While another process\n"
           "changes packages the step waits and says for whom. What was interrupted (a package\n"
           "manager that was killed, packages left half configured) is brought to an end first.\n"
           "\n"
@@ -38,7 +38,7 @@ static const Action actions[] = {
       .stage = STAGE_PACKAGES, .cost_ms = 5000, .thing = "package name|pkgs",
       .wants = "state=installed version=latest",
       .text = "The newest is what the package manager prefers: pins and priorities count. The\n"
-              "index is read anew once a run, when it is older than 'index_age' or 'refresh' is\n"
+              "index is read again once a run, when it is older than 'index_age' or 'refresh' is\n"
               "true. A plan does not do that, and tells by the index that is there.\n",
       .example = "- name: the newest certificates\n"
                  "  pkg.latest:\n"

@@ -7,7 +7,7 @@ const ParamSpec uptodate_params[] = {
     { "full", PARAM_BOOL, .fallback = "false",
       .help = "also what can only be new when other packages are removed for it" },
     { "refresh", PARAM_BOOL,
-      .help = "true: read the index of packages anew before; false: never; otherwise by its age" },
+      .help = "true: read the index of packages again first; false: never; otherwise by its age" },
     { "index_age", PARAM_DURATION, .fallback = "1h",
       .help = "how old the index may be when 'refresh' is not given" },
     { "conffiles", PARAM_STRING, .fallback = "keep", .choices = "keep|replace",

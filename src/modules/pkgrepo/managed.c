@@ -19,7 +19,7 @@ const ParamSpec repo_managed_params[] = {
     { "key", PARAM_STRING, .help = "the public key that signs it, armored or in base64" },
     { "key_file", PARAM_SITE_FILE, .help = "the same, a file below files/ of the site" },
     { "key_path", PARAM_PATH, .help = "a file of the machine that has the key" },
-    { "trusted", PARAM_BOOL, .fallback = "false", .help = "take packages that nobody signed" },
+    { "trusted", PARAM_BOOL, .fallback = "false", .help = "accept unsigned packages" },
     { "enabled", PARAM_BOOL, .fallback = "true", .help = "false: it is there, but not used" },
     { "format", PARAM_STRING, .fallback = "deb822", .choices = "deb822|oneline",
       .help = "of apt: paragraphs (.sources), or one line each (.list)" },

@@ -15,7 +15,7 @@ static const Action actions[] = {
           "/etc/apt/keyrings or /etc/pki/rpm-gpg. Without a key apt uses those that the system\n"
           "trusts for everything.\n"
           "\n"
-          "Nothing is downloaded: the next step that installs something reads the index anew.\n",
+          "Nothing is downloaded: the next step that installs something reads the index again.\n",
       .example = "- name: packages of the shop\n"
                  "  pkgrepo.managed:\n"
                  "    - name: shop\n"

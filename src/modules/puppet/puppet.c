@@ -247,7 +247,8 @@ static const Action actions[] = {
       .cost_ms = 10000,
       .text =
           "Runs 'puppet apply' of this machine, first with --noop: what that reports is what a\n"
-          "plan shows, and when it reports nothing, the step is ok. Each resource is told as a\n"
+          "plan shows, and when it reports nothing, the step is ok. Each resource is reported as "
+          "a\n"
           "change of its properties, with the differences of files; one that fails, with its\n"
           "message and line, fails the step, and what Puppet did besides stays.\n"
           "\n"

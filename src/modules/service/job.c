@@ -411,7 +411,7 @@ static bool judge(Running *running, Error *err)
     }
     bool done = result.len == 0 || str_eq(result, STR("done")) || str_eq(result, STR("skipped"));
     if (!done) {
-        Str why = str_eq(result, STR("canceled")) ? STR("somebody else ended the job")
+        Str why = str_eq(result, STR("canceled")) ? STR("another process canceled the job")
                                                   : describe_failure(running);
         why = why.len > 0 ? why
                           : arena_format(running->manager->call->arena,

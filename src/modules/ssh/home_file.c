@@ -17,7 +17,7 @@ static bool refuse(const HomeFile *file, Str path, const char *what, Error *err)
 static bool check_owner(const HomeFile *file, Str path, const FileInfo *info, Error *err)
 {
     return info->uid == file->uid || info->uid == 0 ||
-           refuse(file, path, "belongs to somebody else", err);
+           refuse(file, path, "belongs to another user", err);
 }
 
 static bool look_at_home(HomeFile *file, Str home, Error *err)
@@ -76,7 +76,7 @@ static bool look_at_folder(HomeFile *file, Error *err)
         !check_owner(file, shown, &file->folder, err) || !is_hidden(file, &hidden, err)) {
         return false;
     }
-    return !hidden || refuse(file, shown, "is a private folder of somebody else", err);
+    return !hidden || refuse(file, shown, "is a private directory of another user", err);
 }
 
 static bool look_at_file(HomeFile *file, Error *err)
@@ -105,7 +105,7 @@ static bool look_at_file(HomeFile *file, Error *err)
     }
     /* A private file of root that the user moved here would become readable by being copied. */
     if (file->file.uid != file->uid && (file->file.mode & S_IROTH) == 0) {
-        return refuse(file, file->shown, "is a private file of somebody else", err);
+        return refuse(file, file->shown, "is a private file of another user", err);
     }
     return check_owner(file, file->shown, &file->file, err);
 }
@@ -175,7 +175,7 @@ static bool settle_folder(HomeFile *file, Error *err)
         return false;
     }
     if (file->inside == NULL) {
-        return error_set(err, ERROR_CONFLICT, "somebody removes it at the same time");
+        return error_set(err, ERROR_CONFLICT, "it was removed at the same time");
     }
     return host_set_owner(file->inside, STR("/"), file->uid, file->gid, err) &&
            host_set_mode(file->inside, STR("/"), FOLDER_MODE, err);

@@ -87,7 +87,7 @@ static void wrong_usage_is_told_with_a_suggestion(void **state)
     expect(fixture, "xyzzy", EXIT_USAGE, "",
            "eden: there is no command 'xyzzy'\n  see: eden help\n");
     expect(fixture, "-o json help", EXIT_USAGE, "",
-           "eden: '-o' stands before the command; options stand behind it\n  see: eden help\n");
+           "eden: '-o' is before the command; options follow it\n  see: eden help\n");
     expect(fixture, "render x.j2 -t a --templates b", EXIT_USAGE, "",
            "eden render: --templates is given twice, and takes one DIR\n  see: eden help render\n");
     expect(fixture, "eval 1 --outptu json", EXIT_USAGE, "",
@@ -197,7 +197,7 @@ static void verbs_take_what_their_rows_say(void **state)
     expect(fixture, "tokens revoke", EXIT_USAGE, "",
            "eden tokens: 'tokens revoke' takes TOKEN...\n  see: eden help tokens\n");
     expect(fixture, "tokens create --ttl soon", EXIT_USAGE, "",
-           "eden tokens: --ttl takes a span of time from 1m to 366d, as 90m or 7d, not 'soon'\n"
+           "eden tokens: --ttl takes a duration from 1m to 366d, as 90m or 7d, not 'soon'\n"
            "  see: eden help tokens\n");
     expect(fixture, "nodes label web1 role", EXIT_USAGE, "",
            "eden nodes: 'nodes label' takes NODE and NAME=VALUE or NAME-, one or more\n"

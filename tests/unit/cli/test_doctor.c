@@ -334,7 +334,7 @@ static void the_cluster_is_looked_at(void **state)
              "{\"rotation\":{\"state\":\"distribute\",\"since\":\"monday\",\"waits\":[{\"node\":"
              "\"a\",\"silent\":true}]},\"nodes\":[{\"name\":\"a\",\"state\":\"due\"}]}");
     expect(*state, view, CHECK_SILENT, DOCTOR_WARNING, "1 silent: a (since monday)");
-    expect(*state, view, CHECK_WAITING, DOCTOR_WARNING, "1 ask to be let in: c");
+    expect(*state, view, CHECK_WAITING, DOCTOR_WARNING, "1 waiting for approval: c");
     expect(*state, view, CHECK_VERSIONS, DOCTOR_WARNING, "b (9.9)");
     expect(*state, view, CHECK_TOKENS, DOCTOR_WARNING, "t (expired)");
     expect(*state, view, CHECK_CERTIFICATES, DOCTOR_WARNING, "a (due)");

@@ -227,7 +227,7 @@ static void what_is_changed_in_the_store_is_found(void **state)
     assert_non_null(strstr(f->chain.what, "should go on to 5"));
     world_put(&f->world, STR("/eden/audit/x"), STR("{}"));
     assert_true(verify(f)->is_broken);
-    assert_non_null(strstr(f->chain.what, "no entry"));
+    assert_non_null(strstr(f->chain.what, "not an entry"));
 }
 
 static void long_logs_are_verified_page_by_page(void **state)

@@ -95,7 +95,7 @@ static void what_was_changed_is_told_by_its_line(void **state)
     expect(str_slice(text, 0, text.len - lines->lines[8].len - 1), 100, NULL,
            "line 8: the log ends here");
     Str more = arena_join(&lines->arena, text, lines->lines[9], STR("\n"));
-    expect(more, 100, NULL, "line 9: the entry stands behind the end");
+    expect(more, 100, NULL, "line 9: the entry is after the end");
     expect(change(lines, text, "\"first\":2", "\"first\":3"), 100, NULL, "line 2: ");
     expect(change(lines, text, "\"previous\":\"", "\"previous\":\"0"), 100, NULL, "line 1: ");
     expect(change(lines, text, "archive/1", "archive/2"), 100, NULL, "eden.audit-archive/2");

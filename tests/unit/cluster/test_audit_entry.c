@@ -181,7 +181,7 @@ static void gaps_and_ends_are_found(void **state)
     /* More than the head says. */
     world->head.sequence = 4;
     chain = verify(world, 0);
-    expect_break(&chain, 5, "behind the end of the log, 4");
+    expect_break(&chain, 5, "after the end of the log, 4");
     /* A head of another log. */
     world->head.sequence = LINES;
     world->head.hash[0] = world->head.hash[0] == '0' ? '1' : '0';

@@ -149,7 +149,7 @@ static void nothing_may_follow(void **state)
     make(&file);
     buf_put_char(&file, '\0');
     assert_false(read_in(buf_str(&file), 100000, &taken, &err));
-    assert_non_null(strstr(err.text, "behind"));
+    assert_non_null(strstr(err.text, "data follows"));
     clear(&taken);
     buf_clear(&file);
 }

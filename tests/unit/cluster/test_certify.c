@@ -179,7 +179,7 @@ static void who_is_out_gets_nothing(void **state)
     certify_renew(&f->settings, STR("web3"), web1, make_csr(f), certified, f);
     expect(f, ERROR_DENIED, "no node");
     certify_renew(&f->settings, STR("web1"), web2, make_csr(f), certified, f);
-    expect(f, ERROR_DENIED, "joined anew");
+    expect(f, ERROR_DENIED, "joined again");
     certify_renew(&f->settings, STR("web1"), STR("4a"), make_csr(f), certified, f);
     expect(f, ERROR_DENIED, NULL);
     revoke_serial(&f->world.at, web1, world_done, &f->world);
@@ -261,7 +261,7 @@ static void a_name_given_again_inherits_nothing(void **state)
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_false(
         world_get(&f->world, cluster_key_trust_of(&f->world.arena, PREFIX, STR("web1"))).there);
-    /* Not before all of it is gone. */
+    /* Not before stopped, and everything removed. */
     certify_admit(&f->settings, STR("web1"), make_csr(f), certified, f);
     expect(f, ERROR_UNAVAILABLE, NULL);
     NodeSweep *sweep = node_sweep_new(&f->world.at);

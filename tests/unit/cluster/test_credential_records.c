@@ -225,7 +225,7 @@ static void who_looked_at_another_state_takes_nothing_back(void **state)
     int64_t seen = f->revision;
     put(f, "aa", "aa 5");
     take_back(f, "aa", seen);
-    world_expect(&f->world, ERROR_CONFLICT, "read it anew");
+    world_expect(&f->world, ERROR_CONFLICT, "read it again");
     get(f, "aa");
     world_expect(&f->world, ERROR_NONE, NULL);
     take_back(f, "aa", f->revision);

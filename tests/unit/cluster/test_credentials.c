@@ -108,7 +108,7 @@ static void a_session_lasts_as_long_as_its_token(void **state)
     loop_virtual_set_wall(f->world.at.loop, NOW_MS);
     take_back(f, &access_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NONE, NULL);
-    assert_false(by_session(f, "taken back"));
+    assert_false(by_session(f, "revoked"));
     assert_false(still_good(f));
 }
 
@@ -168,7 +168,7 @@ static void a_session_is_not_that_of_another_token_with_the_same_id(void **state
     Buf again = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     access_token_record_print(&record, &again);
     world_put(&f->world, key, buf_str(&again));
-    assert_false(by_session(f, "taken back"));
+    assert_false(by_session(f, "revoked"));
 }
 
 static void a_certificate_of_a_user_opens_with_its_record(void **state)
@@ -190,7 +190,7 @@ static void a_certificate_of_a_user_opens_with_its_record(void **state)
     assert_true(by_certificate(f, &user, NULL));
     ShownUser other = user;
     strcpy(other.user.user, "bob");
-    assert_false(by_certificate(f, &other, "taken back"));
+    assert_false(by_certificate(f, &other, "revoked"));
     other = user;
     strcpy(other.user.cluster, "away");
     assert_false(by_certificate(f, &other, "of the cluster 'away'"));
@@ -206,8 +206,8 @@ static void a_certificate_of_a_user_opens_with_its_record(void **state)
     take_back(f, &user_certificate_records, user.serial);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(f->changed, 1);
-    assert_false(by_certificate(f, &user, "taken back"));
-    assert_false(by_session(f, "taken back"));
+    assert_false(by_certificate(f, &user, "revoked"));
+    assert_false(by_session(f, "revoked"));
     take_back(f, &user_certificate_records, user.serial);
     world_expect(&f->world, ERROR_NOT_FOUND, NULL);
 }
@@ -291,7 +291,7 @@ static void who_deletes_a_role_learns_that_it_was_given(void **state)
     assert_true(store_get(f->world.at.store, keys[0], granted_looked, &revision, &err));
     world_pass(&f->world);
     assert_int_equal(revision, store_status(f->world.at.store).revision);
-    assert_false(is_unused(f, "web-team", revision, 0, "1 tokens and certificates"));
+    assert_false(is_unused(f, "web-team", revision, 0, "by 1 token or certificate of users"));
     assert_true(is_unused(f, "viewers", revision, 0, ""));
     /* What was given so lately that it is not known here may name it. */
     assert_false(is_unused(f, "viewers", revision + 1, 0, "try again"));
@@ -301,7 +301,7 @@ static void who_deletes_a_role_learns_that_it_was_given(void **state)
     assert_true(store_get(f->world.at.store, keys[1], granted_looked, &revision, &err));
     world_pass(&f->world);
     assert_int_equal(revision, store_status(f->world.at.store).revision);
-    assert_false(is_unused(f, "web-team", 0, revision, "2 tokens and certificates"));
+    assert_false(is_unused(f, "web-team", 0, revision, "by 2 tokens or certificates of users"));
 }
 
 /* Their records stay until others need the room: nobody should have to look for them. */
@@ -314,9 +314,9 @@ static void what_has_expired_or_was_taken_back_has_no_role(void **state)
     int64_t made = now(f);
     ask_certificate_with(f, "ann", STR("web-team"), 2 * HOUR_MS);
     world_expect(&f->world, ERROR_NONE, NULL);
-    assert_false(is_unused(f, "web-team", 0, 0, "2 tokens and certificates"));
+    assert_false(is_unused(f, "web-team", 0, 0, "by 2 tokens or certificates of users"));
     advance(f, HOUR_MS);
-    assert_false(is_unused(f, "web-team", 0, 0, "1 tokens and certificates"));
+    assert_false(is_unused(f, "web-team", 0, 0, "by 1 token or certificate of users"));
     advance(f, HOUR_MS);
     assert_true(is_unused(f, "web-team", 0, 0, ""));
     /* What ends at a moment is over at that moment; certificates count in seconds. */
@@ -329,7 +329,7 @@ static void what_has_expired_or_was_taken_back_has_no_role(void **state)
     assert_int_equal(end, (made + 2 * HOUR_MS) / 1000 * 1000);
     assert_int_equal(credentials_counts(f->credentials).tokens, 1);
     make_token(f, "web-team");
-    assert_false(is_unused(f, "web-team", 0, 0, "1 tokens and certificates"));
+    assert_false(is_unused(f, "web-team", 0, 0, "by 1 token or certificate of users"));
     take_back(f, &access_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_true(is_unused(f, "web-team", 0, 0, ""));

@@ -476,7 +476,7 @@ static void a_change_rests_on_its_revision(void **state)
     set(f, "web1", "one", "1", revision);
     world_expect(&f->world, ERROR_NONE, NULL);
     set(f, "web1", "two", "2", revision);
-    world_expect(&f->world, ERROR_CONFLICT, "read it anew");
+    world_expect(&f->world, ERROR_CONFLICT, "read it again");
     assert_str(label_of(f, "one"), "1");
     assert_str(label_of(f, "two"), "(none)");
 }
@@ -672,7 +672,7 @@ static void who_looked_at_another_state_removes_nobody(void **state)
     int64_t seen = f->view.node.revision;
     put_node(f, "web1", 2);
     nodes_remove(&world->at, STR("web1"), seen, world_done, world);
-    world_expect(world, ERROR_CONFLICT, "read it anew");
+    world_expect(world, ERROR_CONFLICT, "read it again");
     show(f, "web1");
     nodes_remove(&world->at, STR("web1"), f->view.node.revision, world_done, world);
     world_expect(world, ERROR_NONE, NULL);

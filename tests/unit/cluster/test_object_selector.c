@@ -9,10 +9,10 @@ static void mistakes_are_told_with_what_to_write(void **state)
         const char *text, *message, *hint;
         uint32_t column, span;
     } rows[] = {
-        { "role=web adn os=debian", "'adn' stands where 'and' or 'or' must", "did you mean 'and'?",
-          10, 3 },
-        { "role=web OR os=debian", "'OR' stands where 'and' or 'or' must", "did you mean 'or'?", 10,
-          2 },
+        { "role=web adn os=debian", "'adn' is where 'and' or 'or' is expected",
+          "did you mean 'and'?", 10, 3 },
+        { "role=web OR os=debian", "'OR' is where 'and' or 'or' is expected", "did you mean 'or'?",
+          10, 2 },
         { "web1 web2", "'and' or 'or' must stand before this", "", 6, 4 },
         { "(web1) web2", "'and' or 'or' must stand before this", "", 8, 4 },
         { "role==web", "a label and its value have one '=' between them", "write 'role=web'", 5,
@@ -27,14 +27,15 @@ static void mistakes_are_told_with_what_to_write(void **state)
         { "x and role='we b", "this quote is never closed", "add one at its end", 12, 1 },
         { "role='web'", "names and values of labels have no quotes", "write 'role=web'", 6, 5 },
         { "'web1'", "names and values of labels have no quotes", "write 'web1'", 1, 6 },
-        { "role = web", "no space stands around the '='", "write 'role=web'", 6, 1 },
-        { "role != web", "no space stands around the '='", "write 'role!=web'", 6, 2 },
+        { "role = web", "no spaces are allowed around the '='", "write 'role=web'", 6, 1 },
+        { "role != web", "no spaces are allowed around the '='", "write 'role!=web'", 6, 2 },
         { "role=web,dc=fra", "a selector has no commas", "write 'or' or 'and' between its parts", 9,
           1 },
         { "role=web && dc=fra", "a selector has no '&'", "write 'and'", 10, 2 },
         { "role =~ web", "a selector has no '=~'",
           "write a pattern with '*', '?' or '[abc]', as 'role=web*'", 6, 2 },
-        { "größe=1 adn x", "'adn' stands where 'and' or 'or' must", "did you mean 'and'?", 9, 3 },
+        { "größe=1 adn x", "'adn' is where 'and' or 'or' is expected", "did you mean 'and'?", 9,
+          3 },
         { "server.os == 'debian'", "only names and labels can be selected by here",
           "write 'web*' or 'role=web'", 1, 21 },
         { "role=web)", "this parenthesis was never opened", "", 9, 1 },
@@ -66,8 +67,9 @@ static void an_error_has_the_column(void **state)
     arena_init(&arena, ARENA_UNLIMITED);
     assert_false(object_selector_parse(&arena, STR("a=b adn c"), &selector, &err));
     assert_int_equal(err.kind, ERROR_INVALID);
-    assert_string_equal(err.text, "column 5: 'adn' stands where 'and' or 'or' must; did you mean "
-                                  "'and'?");
+    assert_string_equal(err.text,
+                        "column 5: 'adn' is where 'and' or 'or' is expected; did you mean "
+                        "'and'?");
     char *much = arena_alloc(&arena, SELECTOR_TEXT_MAX + 1);
     memset(much, 'a', SELECTOR_TEXT_MAX + 1);
     assert_false(

@@ -243,10 +243,10 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
           "E0317 t.yaml:3:12 'forEach' must be known before the run, and this uses what only the "
           "run can tell | it may use variables, facts and macros, but not the results of steps\n" },
         { "jobs: []\nsteps: []\n",
-          "E0322 t.yaml:2:1 a job holds either 'steps' or 'jobs', not both | 'jobs' stands in line "
+          "E0322 t.yaml:2:1 a job holds either 'steps' or 'jobs', not both | 'jobs' is in line "
           "1; put the steps into a file of their own and name it among the jobs\n" },
         { "steps: []\njobs: []\n",
-          "E0322 t.yaml:2:1 a job holds either 'steps' or 'jobs', not both | 'steps' stands in "
+          "E0322 t.yaml:2:1 a job holds either 'steps' or 'jobs', not both | 'steps' is in "
           "line 1; put the steps into a file of their own and name it among the jobs\n" },
         { "steps:\n- name: a\n  file.managed: {name: /a}\n  watch: [{cmd: b}]\n- cmd.run: {cmd: "
           "b}\n",

@@ -169,7 +169,7 @@ static void what_two_could_read_differently_is_refused(void **state)
         { STR("GET * HTTP/1.1\r\n" HOST "\r\n"), "no path" },
         { STR("G(T / HTTP/1.1\r\n" HOST "\r\n"), "method is no word" },
         { STR("GET / HTTP/2.0\r\n" HOST "\r\n"), "505 no valid HTTP: a version" },
-        { STR("GET / http/1.1\r\n" HOST "\r\n"), "none of HTTP" },
+        { STR("GET / http/1.1\r\n" HOST "\r\n"), "is not HTTP" },
         { STR("POST / HTTP/1.1\r\n" HOST "Content-Length: 1\r\nContent-Length: 1\r\n\r\n"),
           "more than one length" },
         { STR("POST / HTTP/1.1\r\n" HOST "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),

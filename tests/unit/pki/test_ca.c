@@ -234,7 +234,7 @@ static void serving_names_are_strict(void **state)
     const Str twice[] = { STR("api"), STR("10.0.0.1"), STR("API") };
     ServingGrant grant = serving_grant(authority, twice, 3);
     assert_fails(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err),
-                 ERROR_INVALID, "'api' stands there twice");
+                 ERROR_INVALID, "'api' is given twice");
     grant.name_count = 0;
     assert_fails(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err),
                  ERROR_INVALID, "needs 1 to 64");

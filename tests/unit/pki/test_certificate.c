@@ -315,7 +315,7 @@ static void what_is_no_bundle_is_refused(void **state)
         ERROR_LIMIT, "more than 16");
     Certificate one_more;
     Str longer = arena_join(arena, authority->ca.chain.items[0].der, STR("x"), STR_EMPTY);
-    assert_fails(certificate_parse(arena, longer, &one_more, &err), ERROR_INVALID, "stands behind");
+    assert_fails(certificate_parse(arena, longer, &one_more, &err), ERROR_INVALID, "trailing data");
     char *huge = arena_alloc_zero(arena, CERTIFICATE_MAX + 1);
     assert_fails(certificate_parse(arena, str_from(huge, CERTIFICATE_MAX + 1), &one_more, &err),
                  ERROR_INVALID, "more than 8192");

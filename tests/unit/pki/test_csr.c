@@ -178,7 +178,7 @@ static void what_is_no_request_is_refused(void **state)
     assert_fails(csr_read(ca, &key, &err), ERROR_INVALID, "it is a 'CERTIFICATE'");
     assert_fails(csr_read(pem_text(arena, label, STR("hello")), &key, &err), ERROR_INVALID,
                  "cannot be read");
-    assert_fails(csr_read(longer, &key, &err), ERROR_INVALID, "stands behind it");
+    assert_fails(csr_read(longer, &key, &err), ERROR_INVALID, "trailing data after it");
     char *large = arena_alloc(arena, CSR_MAX + 1);
     memset(large, '\n', CSR_MAX + 1);
     memcpy(large, request.data, request.len);

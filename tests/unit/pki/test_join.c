@@ -105,10 +105,10 @@ static void replayed_request_is_refused(void **state)
     decide(&joiner);
     int64_t remembered = joiner.verdict.remember_until_ms;
     joiner.facts.nonce_seen = true;
-    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_REPLAY, "was there before");
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_REPLAY, "was received before");
     /* As soon as the nonce may be forgotten the clock refuses it, without a gap. */
     joiner.facts.now_ms = remembered - 1;
-    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_REPLAY, "was there before");
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_REPLAY, "was received before");
     joiner.facts.now_ms = remembered;
     joiner.facts.nonce_seen = false;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CLOCK, "the clocks differ");

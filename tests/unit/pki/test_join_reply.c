@@ -102,7 +102,7 @@ static void answer_must_fit_what_was_asked(void **state)
     /* Something among the CAs that is none. */
     made = good;
     made.reply.bundle = arena_join(arena, good.reply.bundle, good.reply.certificate, STR_EMPTY);
-    assert_refused("among the CAs that is none");
+    assert_refused("not a valid certificate");
     /* For somebody else. */
     made = good;
     grant = node_grant(authority, "web2");

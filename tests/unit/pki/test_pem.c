@@ -77,7 +77,7 @@ static void what_is_not_exactly_pem_is_refused(void **state)
         ROW("-----BEGIN TEST-----\nAAEC-----END TEST-----\n", "end with its label"),
         ROW("-----BEGIN TEST-----\nAAEC\n-----END BEST-----\n", "end with its label"),
         ROW("-----BEGIN TEST-----\nAAEC\n", "end with its label"),
-        ROW("-----BEGIN TEST-----\nAAEC\n-----END TEST-----x\n", "behind a block"),
+        ROW("-----BEGIN TEST-----\nAAEC\n-----END TEST-----x\n", "after a block"),
         ROW(BLOCK BLOCK, "more than one"),
         ROW(BLOCK "x", "does not start"),
         ROW("", "empty"),

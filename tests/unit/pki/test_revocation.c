@@ -109,11 +109,11 @@ static void damaged_lists_are_refused(void **state)
     Authority *authority = *state;
     static const char *const rows[][2] = {
         { LIST("{\"serial\":\"ab\",\"until_ms\":1},{\"serial\":\"aa\",\"until_ms\":1}", ""),
-          "serial 2 is none, or out of order" },
+          "serial 2 is invalid or out of order" },
         { LIST("{\"serial\":\"aa\",\"until_ms\":1},{\"serial\":\"aa\",\"until_ms\":1}", ""),
           "out of order" },
-        { LIST("{\"serial\":\"AA\",\"until_ms\":1}", ""), "serial 1 is none" },
-        { LIST("{\"serial\":\"\",\"until_ms\":1}", ""), "serial 1 is none" },
+        { LIST("{\"serial\":\"AA\",\"until_ms\":1}", ""), "serial 1 is invalid" },
+        { LIST("{\"serial\":\"\",\"until_ms\":1}", ""), "serial 1 is invalid" },
         { LIST("{\"serial\":\"aa\"}", ""), "serial 1: 'until_ms' is missing" },
         { LIST("1", ""), "serial 1: it is no object" },
         { LIST("", "{\"node\":\"b\",\"enrolment\":\"\",\"until_ms\":1},"

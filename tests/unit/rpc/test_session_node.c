@@ -258,7 +258,7 @@ static void test_server_that_knows_more(void **state)
 {
     Owner *owner = *state;
     hello(owner, 1, 4, STR("s1"));
-    assert_failed(owner, "numbered anew");
+    assert_failed(owner, "numbered again");
     assert_int_equal(owner->restarts, 1);
     assert_true(outbox_epoch(owner->outbox) != 5);
 }

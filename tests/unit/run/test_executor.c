@@ -640,7 +640,7 @@ static void test_continue_that_cannot_be_told_fails(void **state)
     spec_of(&play, "a")->proceed = condition(&play, "on", three_tries);
     spec_of(&play, "b")->proceed = condition(&play, "off", three_tries);
     run(&play);
-    assert_error(&play, "a", "E0602", "'continue' cannot be told: on");
+    assert_error(&play, "a", "E0602", "cannot evaluate 'continue': on");
     assert_error(&play, "b", "E0301", "evaluating ***");
     assert_str(report_of(&play, "b")->error->hint, "did you mean ***?");
 }

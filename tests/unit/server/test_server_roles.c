@@ -3,8 +3,7 @@
 #include "cluster/browser_sessions.h"
 #include "server_world.h"
 
-static const char none_of_yours[] =
-    "among the objects that your roles are for there is none of that name";
+static const char none_of_yours[] = "not found among the objects that your roles allow";
 
 static const char *place(const Fixture *f, const char *name)
 {
@@ -102,7 +101,7 @@ static void a_role_that_somebody_has_is_not_deleted(void **state)
     const char *token =
         arena_copy_c(f->arena, arena_format(f->arena, "/v1/tokens/%" STR_FMT, STR_ARG(name)));
     assert_int_equal(request(f, NULL, "DELETE", "/v1/roles/web", STR_EMPTY), 409);
-    assert_non_null(strstr(arena_copy_c(f->arena, f->response), "take them back first"));
+    assert_non_null(strstr(arena_copy_c(f->arena, f->response), "revoke it first"));
     assert_int_equal(request(f, NULL, "DELETE", token, STR_EMPTY), 200);
     while (request(f, NULL, "DELETE", "/v1/roles/web", STR_EMPTY) == 409) {
         world_pass(&f->world, 1);

@@ -190,7 +190,7 @@ static void check_blame(void **state, const char *output, const char *name, bool
 
 static const char script_failed[] =
     "Setting up good (1.0) ...\n"
-    "all is well\n"
+    "no problems found\n"
     "Setting up bad (1.0) ...\n"
     "opening the database\n"
     "cannot open it\n"
