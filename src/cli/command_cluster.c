@@ -6,6 +6,17 @@
 #include "cli/verbs.h"
 #include "server/repair.h"
 
+/* A store that is in use is that of a server that runs. */
+static int fail(Invocation *invocation, Error *err)
+{
+    if (err->kind == ERROR_CONFLICT) {
+        Str text = arena_copy(invocation->arena, str_from_c(err->text));
+        error_set(err, ERROR_CONFLICT,
+                  "%" STR_FMT "; stop the server first ('systemctl stop eden')", STR_ARG(text));
+    }
+    return daemon_command_fail(invocation, "E0876", err);
+}
+
 /* --- check ----------------------------------------------------------------------------------- */
 
 static int print_report_json(const Invocation *invocation, const ClusterReport *report)
@@ -64,7 +75,7 @@ static int run_check(Invocation *invocation)
     Error err;
     if (!cluster_check(invocation->arena, invocation_text(invocation, "state-dir"), &report,
                        &err)) {
-        return daemon_command_fail(invocation, "E0876", &err);
+        return fail(invocation, &err);
     }
     if (invocation_wants_json(invocation)) {
         (void)print_report_json(invocation, &report);
@@ -82,7 +93,7 @@ static int accept_loss(Invocation *invocation)
     StoreAccepted accepted;
     Error err;
     if (!cluster_accept_loss(arena, invocation_text(invocation, "state-dir"), &accepted, &err)) {
-        return daemon_command_fail(invocation, "E0876", &err);
+        return fail(invocation, &err);
     }
     int64_t lost = accepted.acknowledged - accepted.found;
     if (invocation_wants_json(invocation)) {
@@ -115,7 +126,7 @@ static int repair_record(Invocation *invocation, const char *key)
     Error err;
     if (!cluster_repair_record(arena, invocation_text(invocation, "state-dir"), str_from_c(key),
                                invocation_flag(invocation, "delete"), &repaired, &err)) {
-        return daemon_command_fail(invocation, "E0876", &err);
+        return fail(invocation, &err);
     }
     if (invocation_wants_json(invocation)) {
         Map *map = map_new(arena, 5);

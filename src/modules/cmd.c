@@ -52,18 +52,21 @@ static bool ask_guard(Call *call, const char *name, int *exit_code, Error *err)
     Command guard = command_of(call, call_param(call, name));
     guard.input = STR_EMPTY;
     if (!command_run(call, &guard, &result, err)) {
-        return error_wrap(err, "%s", name);
+        error_wrap(err, "%s", name);
+        return call_blame(call, name);
     }
     if (result.ending != PROCESS_EXITED) {
         command_failure(call, &guard, &result, err);
-        return error_wrap(err, "%s", name);
+        error_wrap(err, "%s", name);
+        return call_blame(call, name);
     }
     *exit_code = result.exit_code;
     /* `unless: tool --version` is how one asks whether a tool is there. But what is to run only if
-     * something that cannot be asked says so would never run, and nobody would know. */
+     * something that cannot be asked says so would never run, without a message. */
     if (strcmp(name, "onlyif") == 0 && could_not_run(result.exit_code)) {
         command_failure(call, &guard, &result, err);
-        return error_wrap(err, "%s", name);
+        error_wrap(err, "%s", name);
+        return call_blame(call, name);
     }
     return true;
 }

@@ -377,9 +377,9 @@ static void finish(Executor *executor, Running *running)
     if (verdict == VERDICT_PARK) {
         run->params = NULL; /* they are resolved again: what they hold may have moved */
         park(executor, work, STAGE_ACT, step_of(executor, work.step)->spec->run->retry.interval_ms,
-             task->failed ? arena_format(executor->arena, "failed, will be tried again: %" STR_FMT,
+             task->failed ? arena_format(executor->arena, "failed, will be retried: %" STR_FMT,
                                          STR_ARG(scrub(executor, str_from_c(task->error.text))))
-                          : STR("will be tried again: 'until' does not hold"));
+                          : STR("will be retried: 'until' does not hold"));
         return;
     }
     report->reason = STR_EMPTY; /* of an earlier try */

@@ -270,3 +270,11 @@ def test_a_record_without_a_good_value_is_deleted_when_asked_for(cluster):
     assert check_of(cluster)["bad"] == []
     assert repair(cluster, key, "--delete", check=False).returncode == 1
     assert repair(cluster, check=False).returncode == 64
+
+
+@pytest.mark.parametrize("words", [("check",), ("repair", "--accept-loss"), ("repair", REVOCATIONS)])
+def test_the_store_of_a_server_that_runs_is_left_alone(cluster, words):
+    cluster.start()
+    done = cluster.eden("cluster", *words, "--state-dir", cluster.state, check=False)
+    assert done.returncode != 0
+    assert "another process has this store open; stop the server first ('systemctl stop eden')" in done.stderr

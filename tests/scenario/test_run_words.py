@@ -148,6 +148,55 @@ def test_why_tells_which_guard_kept_a_command(eden, world):
     assert "is ok: kept from running by 'onlyif', which ended with 3" in why(eden, "c")
 
 
+def test_the_place_of_an_error_is_the_parameter_that_failed(world):
+    """Also where the message does not quote it, and of a plan as of an apply."""
+    steps = "- name: c\n  cmd.run:\n    - cmd: 'exit 3'\n    - stdin: x\n"
+    assert "--> steps.yaml:4:12\n" in live(world, "apply", steps).stdout
+    steps = "- name: c\n  cmd.run:\n    - cmd: 'true'\n    - onlyif: nosuchguard\n"
+    for command in ("plan", "apply"):
+        done = live(world, command, steps)
+        assert "error[E0601]" in done.stdout and "--> steps.yaml:5:15\n" in done.stdout, done.stdout
+
+
+def test_a_macro_that_fails_says_why(world):
+    """The root has no package manager to ask."""
+    done = world("apply", "- file.managed: {name: /a, content: \"{{ macros['pkg.uptodate']() }}\"}\n")
+    assert done.returncode == 1
+    assert "macro 'pkg.uptodate': there is no package manager" in done.stdout, done.stdout
+
+
+# --- Conditions and retries ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["no", "False", "off"])
+def test_a_condition_that_gives_the_text_no_in_a_run_fails(world, text):
+    """Text counts as true; what the output of a step comes to is known in the run only."""
+    steps = (
+        f"- name: ask\n  cmd.run: [{{cmd: echo {text}}}]\n"
+        "- name: act\n  test.ok:\n  conditions:\n    when:\n"
+        "      condition: steps['ask'].StdOut\n"
+    )
+    done = live(world, "apply", steps)
+    assert done.returncode == 1
+    assert f"error[E0607]: the condition gives the text '{text}', which counts as true" in done.stdout
+    assert "--> steps.yaml:8:18\n" in done.stdout
+    assert live(world, "apply", steps.replace("StdOut", "StdOut == 'yes'")).returncode == 0
+
+
+def test_a_failure_that_is_retried_says_so_and_the_last_one_does_not(world, eden, tmp_path):
+    steps = (
+        "- name: c\n  cmd.run: [{cmd: exit 3}]\n"
+        "  runOptions: {retry: {interval: 1ms, limit: 2}}\n"
+    )
+    (tmp_path / "steps.yaml").write_text("steps:\n" + steps)
+    done = eden("apply", "steps.yaml", "--state-dir", "state", "--config-dir", "config", "--progress", "plain")
+    waits, failed = done.stderr.splitlines()
+    assert waits.endswith("waits    steps#c: failed, will be retried: exited with 3")
+    assert failed.endswith("failed   steps#c: exited with 3")
+    assert done.returncode == 1
+    assert "will be retried" not in done.stdout + why(eden, "c")
+
+
 # --- Owners and modes ------------------------------------------------------------------------
 
 

@@ -462,9 +462,8 @@ static void test_a_failed_step_is_tried_again_without_its_secret(void **state)
     retries(&play, "a", NULL);
     play.settings.view = (RunView){ .context = &play, .waits = view_waits };
     Str again = run(&play);
-    assert_int_not_equal(
-        str_find(again, STR("failed, will be tried again: apply fails with ***"), 0),
-        STR_NOT_FOUND);
+    assert_int_not_equal(str_find(again, STR("failed, will be retried: apply fails with ***"), 0),
+                         STR_NOT_FOUND);
     assert_result(&play, "a", RESULT_CHANGED);
     assert_null(report_of(&play, "a")->error);
     assert_str(report_of(&play, "a")->reason, "");
