@@ -181,7 +181,7 @@ bool resume_save(const Directory *state, const Resume *resume, Error *err)
     const char *former = note_name(&arena, STR_EMPTY, resume->home);
     return directory_make_child(state, folder_name, &folder, err) &&
            write_note(&folder, &arena, name, resume, err) &&
-           (resume->site.len == 0 || !directory_has(&folder, former) ||
+           (strcmp(name, former) == 0 || !directory_has(&folder, former) ||
             directory_remove(&folder, former, err));
 }
 
