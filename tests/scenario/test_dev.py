@@ -186,7 +186,7 @@ def test_commands_reach_it_from_anywhere(start, tmp_path):
     assert call("nodes", "list", "-o", "name").split() == ["node1", "node2"]
     # Inside, the server of the node is asked, whatever the user has logged in to.
     inside = ("dev", "--directory", dev.card["directory"], "--in", "node1", "--", dev.eden_path)
-    assert "all is well" in call(*inside, "doctor")
+    assert "no problems found" in call(*inside, "doctor")
 
 
 def test_the_machine_is_untouched_while_it_runs_and_afterwards(start):

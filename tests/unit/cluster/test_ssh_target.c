@@ -103,7 +103,7 @@ static void hostile_hosts_and_users_are_refused(void **state)
     SshTarget target;
     Error err;
     assert_false(ssh_target_parse(STR("@web1"), &target, &err));
-    assert_true(str_starts(str_from_c(err.text), STR("what stands before '@' is no name")));
+    assert_true(str_starts(str_from_c(err.text), STR("invalid user name before '@'")));
     assert_false(ssh_target_parse(str_from("web\0.de", 7), &target, &err));
 }
 
