@@ -226,7 +226,7 @@ const Command command_api = {
     .args = "METHOD PATH",
     .args_min = 2,
     .args_max = 2,
-    .help = "Make any request of the API.",
+    .help = "Send a request to the API.",
     .text =
         "The request goes where other commands ask ('eden context'), with the same credentials. "
         "The\n"

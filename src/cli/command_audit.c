@@ -180,7 +180,7 @@ const Command command_audit = {
     .args_max = UINT32_MAX,
     .word = WORD_FILE,
     .choices = "tail|verify|archive",
-    .help = "Show who has asked for what, check that the log of it is whole, archive old entries.",
+    .help = "Show, verify and archive the audit log.",
     .text =
         "'tail' shows the last entries, the newest at the end; with --follow it goes on with new\n"
         "ones, a line each, also after the server was away.\n"

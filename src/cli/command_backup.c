@@ -259,7 +259,7 @@ const Command command_backup = {
     .args_max = 2,
     .word = WORD_FILE,
     .choices = "create|verify|restore",
-    .help = "Back up a cluster, check a backup, restore one.",
+    .help = "Create, verify and restore backups of a cluster.",
     .text =
         "'create' asks the server on this machine for everything that makes the cluster: its "
         "store\n"

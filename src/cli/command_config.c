@@ -76,7 +76,7 @@ const Command command_config = {
     .args_max = UINT32_MAX,
     .word = WORD_SETTING,
     .choices = "list|show|get|set|delete",
-    .help = "Show and set what holds for the whole cluster.",
+    .help = "Show and set cluster-wide settings.",
     .text =
         "'show' prints what is set; 'get' is the same.\n"
         "\n"

@@ -533,7 +533,7 @@ const Command command_dev = {
     .group = GROUP_CLUSTER,
     .args = "[COMMAND...]",
     .args_max = UINT32_MAX,
-    .help = "Run a cluster on this machine, to throw away.",
+    .help = "Run a temporary cluster on this machine.",
     .text =
         "Starts a server and agents, each in a copy of this machine with its own files, "
         "processes,\n"

@@ -169,7 +169,7 @@ const Command command_get = {
     .args_min = 1,
     .args_max = 1,
     .word = WORD_TEXT,
-    .help = "Show what the store has under a key, for debugging.",
+    .help = "Read keys of the store, for debugging.",
     .text =
         "The value is printed as it is, with a line end when it has none. With -o json it comes\n"
         "with its revisions; bytes that are no UTF-8 are then given in base64.",

@@ -172,7 +172,7 @@ const Command command_init = {
     .name = "init",
     .group = GROUP_CLUSTER,
     .args = "",
-    .help = "Found a cluster on this machine.",
+    .help = "Create a cluster on this machine.",
     .text =
         "Makes the cluster's CA, its store and the certificates of this machine, its first\n"
         "server, below --state-dir. Nothing runs yet: 'eden agent' does, which starts the server.\n"

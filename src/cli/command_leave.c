@@ -136,7 +136,7 @@ const Command command_leave = {
     .name = "leave",
     .group = GROUP_CLUSTER,
     .args = "",
-    .help = "Make this machine no node of its cluster.",
+    .help = "Remove this machine from its cluster.",
     .text =
         "The agent asks its server to remove this node, whose certificates are refused from then\n"
         "on, and takes away its key, its certificate and whatever it had still to tell. It goes\n"

@@ -342,7 +342,7 @@ const Command command_nodes = {
     .args_max = UINT32_MAX,
     .word = WORD_NODE,
     .choices = "list|show|label|approve|reject|remove|ping|ssh-key",
-    .help = "List, label, let in and remove nodes.",
+    .help = "List, label, approve and remove nodes.",
     .text =
         "'list', which may be left out, shows members first, then machines that ask. A node is\n"
         "alive while it has a session with a server; for one that is silent, SINCE is when it was\n"

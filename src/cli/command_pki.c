@@ -503,7 +503,7 @@ const Command command_pki = {
     .args_max = UINT32_MAX,
     .word = WORD_NODE,
     .choices = "list|issue|renew|revoke|rotate",
-    .help = "Show, renew and take back certificates; exchange the CA.",
+    .help = "Show, renew and revoke certificates; rotate the CA.",
     .text =
         "Certificates renew themselves at two thirds of their life: nodes live 30 days, the API\n"
         "90. 'list', which may be left out, shows all of them, and those of users; one that is "

@@ -83,7 +83,7 @@ const Command command_put = {
     .args_min = 1,
     .args_max = 2,
     .word = WORD_TEXT,
-    .help = "Give a key of the store a value, for debugging.",
+    .help = "Write a key of the store, for debugging.",
     .text =
         "Without VALUE, or with '-', it is read from standard input, to the byte; it has at most\n"
         "1.5 MB. Keys below /eden are eden's own, and need --force: nothing checks what is put\n"

@@ -92,7 +92,7 @@ const Command command_replay = {
     .args = "[FILE|RUN]",
     .args_max = 1,
     .word = WORD_FILE,
-    .help = "Decide a recorded run again, and compare.",
+    .help = "Replay the decisions of a recorded run, and compare.",
     .text =
         "Every apply is recorded: the site's digest, facts, variables, the graph of its steps, "
         "what\n"

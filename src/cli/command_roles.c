@@ -69,7 +69,7 @@ const Command command_roles = {
     .args_max = UINT32_MAX,
     .word = WORD_ROLE,
     .choices = "list|show|create|apply|delete",
-    .help = "Say who may do what.",
+    .help = "Manage roles: who may do what.",
     .text =
         "A role is a list of rules, each of which allows verbs on kinds of objects, perhaps only\n"
         "on those that a selector matches. Tokens and certificates of users have roles. As a\n"

@@ -121,7 +121,7 @@ const Command command_runs = {
     .name = "runs",
     .group = GROUP_OPERATE,
     .args = "",
-    .help = "List the runs that are kept.",
+    .help = "List recorded runs.",
     .text =
         "Every apply leaves a record below --state-dir, and the last 20 are kept. 'eden why --run\n"
         "ID' tells what went wrong in one of them.",

@@ -263,7 +263,7 @@ const Command command_tokens = {
     .args_max = UINT32_MAX,
     .word = WORD_TOKEN,
     .choices = "list|show|create|revoke",
-    .help = "Make, list and revoke tokens: to join with, or for the API.",
+    .help = "Create, list and revoke tokens for joining and for the API.",
     .text =
         "'create' prints a whole 'eden join' line: a new token, the address of this server, and\n"
         "the pin of the cluster's CA, by which the machine knows the right server. Run it there\n"

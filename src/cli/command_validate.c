@@ -241,7 +241,7 @@ const Command command_validate = {
     .args_min = 1,
     .args_max = UINT32_MAX,
     .word = WORD_FILE,
-    .help = "Check files and say all that is wrong with them.",
+    .help = "Check files and report all problems.",
     .text =
         "A directory with jobs/base.yaml is a site: its documents are checked strictly, with "
         "every\n"

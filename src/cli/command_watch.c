@@ -251,7 +251,7 @@ const Command command_watch = {
     .args = "KEY",
     .args_min = 1,
     .args_max = 1,
-    .help = "Tell of changes to keys of the store.",
+    .help = "Watch keys of the store for changes.",
     .text =
         "Prints a line for every change, with its revision, until Ctrl-C ends it. When the server\n"
         "restarts, it goes on where it was: no change is missed, none told twice, and standard\n"

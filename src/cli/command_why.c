@@ -103,7 +103,7 @@ const Command command_why = {
     .group = GROUP_OPERATE,
     .args = "[STEP]",
     .args_max = 1,
-    .help = "Tell what ran, skipped or blocked a step.",
+    .help = "Explain why a step ran, was skipped or was blocked.",
     .text =
         "STEP is the name of a step, or its id JOB#NAME. The answer comes from the record that\n"
         "every apply leaves, so nothing is looked at but that: the chain of causes up to the "
