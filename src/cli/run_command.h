@@ -37,7 +37,7 @@
       .argument = "MODE",                                                                   \
       .choices = "ansible|justdoit|genius",                                                 \
       .fallback = "ansible",                                                                \
-      .help = "one after another, everything possible in parallel, or by cost" },           \
+      .help = "one by one, in parallel, or in parallel by cost" },                          \
         { .name = "workers",                                                                \
           .argument = "N",                                                                  \
           .fallback = "16",                                                                 \
