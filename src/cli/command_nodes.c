@@ -306,7 +306,7 @@ static const Option options[] = {
       .verbs = "list|label|reject|remove|ping",
       .letter = 'l',
       .argument = "SELECTOR",
-      .help = "nodes by name or label, such as role=web ('eden help selectors')" },
+      .help = "nodes such as role=web or 'web*' (eden help selectors)" },
     YES_OPTION,
     WATCH_OPTION,
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
