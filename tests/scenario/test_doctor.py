@@ -258,7 +258,7 @@ def test_an_address_of_another_machine_is_told_as_such(cluster):
 def test_a_server_that_is_not_asked_is_told_with_the_reason(cluster, node):
     (node[0] / "agent/ca.pem").unlink()
     text = look(cluster, *node)["reach"]["text"]
-    assert "cannot be known without ca.pem" in text and not text.endswith(":")
+    assert "cannot be verified without ca.pem" in text and not text.endswith(":")
 
 
 @pytest.mark.parametrize("field", ["rpc", "api"])
