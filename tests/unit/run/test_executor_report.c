@@ -43,7 +43,7 @@ static void fixture_init(Fixture *f)
                               .name_place = value_missing(),
                               .params = f->places,
                               .params_set = (1 << PARAMS) - 1 } };
-    for (uint16_t i = 0; i < PARAMS; i++) {
+    for (uint32_t i = 0; i < PARAMS; i++) {
         f->dynamics[i].value = placed(value_string(str_from_c(texts[i])), 100 + i);
         f->places[i] = &f->dynamics[i];
         f->values[i] = f->dynamics[i].value;
