@@ -144,6 +144,11 @@ static bool follow_first(const Host *host, Way *way, bool with_last, bool *found
     char target[PATH_MAX];
     const char *path = way->path;
     *found = false;
+    /* The root itself is no part of a path, but a link may lead to it. */
+    if (way->target_len > 0 && strspn(path, "/") >= way->target_len &&
+        (!stat_start(host, path, 1, &status, target) || !check_reached(way, 1, status.st_uid))) {
+        return false;
+    }
     for (size_t at = 1, len = strlen(path); at <= len; at++) {
         if ((at < len && path[at] != '/') || path[at - 1] == '/') {
             continue;

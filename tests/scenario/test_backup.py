@@ -86,6 +86,17 @@ def test_what_was_there_is_there_again(cluster, fresh):
     assert put(fresh, "/t/new", "1") > made["revision"]
 
 
+def test_one_record_that_cannot_be_read_keeps_no_backup_from_being_restored(cluster, fresh):
+    put(cluster, "/eden/nodes/zz", "x")
+    create(cluster, "blue.backup")
+    cluster.server.stop()
+    assert verify(cluster, "blue.backup", check=True).returncode == 0
+    restore(cluster, "blue.backup", fresh.state)
+    fresh.start()
+    assert ask(fresh, "GET", "/v1/nodes/zz")[1]["status"]["state"] == "unreadable"
+    assert ask(fresh, "GET", "/v1/nodes/s1")[0] == 200
+
+
 def test_the_restored_server_has_keys_of_its_own_and_the_same_ca(cluster, fresh):
     create(cluster, "blue.backup")
     cluster.server.stop()

@@ -91,8 +91,15 @@ static void links_of_others_to_what_is_not_theirs_are_not_followed(void **state)
     put_link(scratch, "root/home/by_root", "/by_root", SOMEBODY);
     put_link(scratch, "root/home/around", "real/../../etc/.", SOMEBODY);
     put_link(scratch, "root/home/another", "real", ANOTHER);
+    put_link(scratch, "root/home/top", "/", SOMEBODY);
+    put_link(scratch, "root/home/tops", "///", SOMEBODY);
+    put_link(scratch, "root/home/above", "..", SOMEBODY);
+    put_link(scratch, "root/home/dot", "/.", SOMEBODY);
+    put_link(scratch, "root/home/to_top", "top", SOMEBODY);
     static const char *const refused[] = { "/home/absolute", "/home/relative", "/home/twice",
-                                           "/home/by_root",  "/home/around",   "/home/another" };
+                                           "/home/by_root",  "/home/around",   "/home/another",
+                                           "/home/top",      "/home/tops",     "/home/above",
+                                           "/home/dot",      "/home/to_top" };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         assert_false(is_open(host, &scratch->arena, refused[i]));
     }
