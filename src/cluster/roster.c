@@ -21,6 +21,7 @@ struct Roster {
     RosterEvents events;
     StateView view;
     Arena own;
+    Str prefix;
     Str revocations; /* key */
     Ordered names;
     Ordered serials; /* of those that have one */
@@ -59,12 +60,21 @@ static void set_alive(Roster *roster, Member *member, bool is_alive)
     member->node.is_alive = is_alive;
 }
 
+static bool has_session(const Roster *roster, Str name)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    return state_find(roster->state, cluster_key_alive(&arena, roster->prefix, name)) != NULL;
+}
+
 static Member *add_member(Roster *roster, const char *name)
 {
     Member *member = memory_new(sizeof *member);
     snprintf(member->node.name, sizeof member->node.name, "%s", name);
     member->by_name = str_from_c(member->node.name);
     (void)ordered_put(&roster->names, &member->by_name);
+    /* Its session may be older than a record that can be read. */
+    set_alive(roster, member, has_session(roster, member->by_name));
     return member;
 }
 
@@ -170,6 +180,7 @@ Roster *roster_new(State *state, Str prefix, const RosterEvents *events)
     roster->events = *events;
     arena_init(&roster->own, ARENA_UNLIMITED);
     arena_init(&roster->list, ARENA_UNLIMITED);
+    roster->prefix = arena_copy(&roster->own, prefix);
     roster->revocations = cluster_key_revocations(&roster->own, prefix);
     roster->view = (StateView){ .kinds = STATE_KIND(KEY_NODE) | STATE_KIND(KEY_NODE_ALIVE) |
                                          STATE_KIND(KEY_OBJECT),

@@ -101,6 +101,9 @@ MUST_CHECK bool host_set_owner(Host *host, Str path, uid_t uid, gid_t gid, Error
 /* One that is there already stays as it is. With `parents` those on the way are made too, with
  * mode 0755. */
 MUST_CHECK bool host_make_directory(Host *host, Str path, mode_t mode, bool parents, Error *err);
+/* The same, but fails when there is one already: in a directory that others may write to it could be
+ * theirs. */
+MUST_CHECK bool host_create_directory(Host *host, Str path, mode_t mode, Error *err);
 /* Replaces a link, or nothing; a file or directory in its place is an error. */
 MUST_CHECK bool host_make_link(Host *host, Str path, Str target, Error *err);
 /* A file, a link, or a directory with all that is in it, but never what is mounted there. Absent

@@ -108,7 +108,7 @@ static bool settle_mode(const HostEntry *entry, mode_t mode)
     return ok;
 }
 
-static bool make_one(Host *host, Str path, mode_t mode, Error *err)
+static bool make_one(Host *host, Str path, mode_t mode, bool must_be_new, Error *err)
 {
     HostEntry entry;
     struct stat status;
@@ -116,7 +116,7 @@ static bool make_one(Host *host, Str path, mode_t mode, Error *err)
         return false;
     }
     bool made = mkdirat(entry.directory, entry.name, mode) == 0;
-    bool exists = !made && errno == EEXIST;
+    bool exists = !made && errno == EEXIST && !must_be_new;
     bool ok = made ? settle_mode(&entry, mode) && host_flush_directory(host, entry.directory)
                    : exists &&
                          fstatat(entry.directory, entry.name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -152,7 +152,7 @@ static bool make_parents(Host *host, Str path, Error *err)
             close(descriptor);
         } else if (errno == HOST_LINK_REFUSED) {
             return host_error(err, errno, path);
-        } else if (!make_one(host, parent, PARENT_MODE, err)) {
+        } else if (!make_one(host, parent, PARENT_MODE, false, err)) {
             return false;
         }
     }
@@ -167,11 +167,16 @@ bool host_make_directory(Host *host, Str path, mode_t mode, bool parents, Error 
     if (str_eq(path, STR("/"))) {
         return true;
     }
-    if (make_one(host, path, mode, err)) {
+    if (make_one(host, path, mode, false, err)) {
         return true;
     }
     return err->kind == ERROR_NOT_FOUND && parents && make_parents(host, path, err) &&
-           make_one(host, path, mode, err);
+           make_one(host, path, mode, false, err);
+}
+
+bool host_create_directory(Host *host, Str path, mode_t mode, Error *err)
+{
+    return make_one(host, path, mode, true, err);
 }
 
 /* --- Links --------------------------------------------------------------------------------- */

@@ -568,7 +568,7 @@ bool extracted_apply(Call *call, Outcome *outcome, Error *err)
     if ((slash > 0 && !host_make_directory(call->host, str_slice(extraction->path, 0, slash),
                                            DIRECTORY_MODE_NEW, true, err)) ||
         !host_remove(call->host, draft, err) ||
-        !host_make_directory(call->host, draft, 0700, false, err)) {
+        !host_create_directory(call->host, draft, 0700, err)) {
         return false;
     }
     bool ok = extract(call, extraction, draft, outcome, err);

@@ -129,6 +129,19 @@ static void it_tells_of_nodes_that_are_alive_no_more(void **state)
     assert_int_equal(f->changed, 0);
 }
 
+static void a_record_that_is_put_right_has_its_session(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1", "0000000000000001", false);
+    open_roster(f);
+    put(f, cluster_key_alive(&f->arena, PREFIX, STR("web1")), STR("1"));
+    put(f, cluster_key_node(&f->arena, PREFIX, STR("web1")), STR("nonsense"));
+    assert_int_equal(roster_alive(f->roster), 0);
+    put_node(f, "web1", "0000000000000001", false);
+    assert_true(roster_find(f->roster, STR("web1"))->is_alive);
+    assert_int_equal(roster_alive(f->roster), 1);
+}
+
 static const char *name_of(const Fixture *f, const char *serial)
 {
     const RosterNode *node = roster_find_serial(f->roster, str_from_c(serial));
@@ -319,6 +332,7 @@ int main(void)
         ROW(a_list_that_could_never_be_read_lets_nobody_in),
         ROW(history_that_is_gone_is_read_anew),
         ROW(it_tells_of_nodes_that_are_alive_no_more),
+        ROW(a_record_that_is_put_right_has_its_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,6 +265,10 @@ static void directories_are_made_once(void **state)
     assert_false(host_make_directory(fixture->host, STR("/a/b"), 0775, false, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
     assert_true(host_make_directory(fixture->host, STR("/a/b/c/"), 0775, true, &fixture->err));
+    /* Who wants one of their own takes none that is there. */
+    assert_false(host_create_directory(fixture->host, STR("/a/b/c"), 0700, &fixture->err));
+    assert_non_null(strstr(fixture->err.text, "File exists"));
+    assert_true(host_create_directory(fixture->host, STR("/a/b/own"), 0700, &fixture->err));
     umask(mask);
     assert_int_equal(info_of(fixture, "/a/b/c").mode, 0775);
     assert_int_equal(info_of(fixture, "/a").mode, 0755);
