@@ -65,6 +65,7 @@ static bool wish_published(Call *call, Value entry, bool alone, Target *target, 
     if (!target_wish(call, place, target, err)) {
         return false;
     }
+    target->is_whole = true;
     target_set_content(target, *content);
     target->parents = true;
     if (!target->has_mode && mode != NULL && mode->kind == VALUE_INT) {
@@ -106,6 +107,7 @@ static bool wish_all(Call *call, Managed *managed, Error *err)
         return false;
     }
     if (source != NULL) {
+        target->is_whole = true;
         target_set_content(target, call_param(call, source));
     }
     return true;

@@ -257,6 +257,11 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         return false;
     }
     const FileInfo *before = &target->before;
+    if (target->is_whole && target->secret && !target->has_mode && before->kind == FILE_REGULAR &&
+        (before->mode & S_IRWXO) != 0) {
+        target->has_mode = true;
+        target->mode = before->mode & ~(mode_t)S_IRWXO;
+    }
     if (before->kind == FILE_DIRECTORY || before->kind == FILE_OTHER ||
         (before->kind == FILE_LINK && !target->has_content)) {
         return refuse_kind(target, err);

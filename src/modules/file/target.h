@@ -45,6 +45,8 @@ typedef struct Target {
     bool has_mode;
     mode_t mode;
     mode_t new_mode; /* for a file that is not there yet */
+    bool is_whole;   /* the content is all that is in the file, and the step's own: when that is a
+                        secret, a file that is there is closed to others, unless has_mode */
     uid_t uid;       /* HOST_KEEP_ID: as it is */
     gid_t gid;
     Str owner, group;    /* as written */

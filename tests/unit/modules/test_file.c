@@ -195,6 +195,30 @@ static void secrets_are_not_shown(void **state)
     assert_string_equal(text_of(fixture, "/key"), "hunter2");
 }
 
+static void a_file_that_gets_a_secret_is_closed_to_others(void **state)
+{
+    static const struct {
+        int had, wanted, got;
+    } rows[] = { { 0644, -1, 0640 }, { 0604, -1, 0600 },   { 0640, -1, 0640 },
+                 { 0600, -1, 0600 }, { 0644, 0644, 0644 }, { 0600, 0604, 0604 } };
+    Fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        /* Also when the secret is there already. */
+        for (int same = 0; same < 2; same++) {
+            put(fixture, "/key", same ? "hunter2" : "old", (mode_t)rows[i].had);
+            use_file(fixture, "file.managed", "/key");
+            set_param(fixture, "content", value_with_secret(value_string(STR("hunter2"))));
+            if (rows[i].wanted >= 0) {
+                set_param(fixture, "mode", value_int(rows[i].wanted));
+            }
+            if (!same || rows[i].had != rows[i].got) {
+                changes_once(fixture);
+            }
+            assert_int_equal(info_of(fixture, "/key").mode, rows[i].got);
+        }
+    }
+}
+
 static void what_is_no_text_is_told_by_size_and_hash(void **state)
 {
     Fixture *fixture = *state;
@@ -714,6 +738,7 @@ int main(void)
         IN_ROOT(a_new_owner_leaves_the_set_id_bits),
         IN_ROOT(an_unknown_owner_fails_but_not_in_a_plan),
         IN_ROOT(secrets_are_not_shown),
+        IN_ROOT(a_file_that_gets_a_secret_is_closed_to_others),
         IN_ROOT(what_is_no_text_is_told_by_size_and_hash),
         IN_ROOT(a_link_is_replaced_and_other_things_are_not),
         IN_ROOT(existing_content_can_be_left_alone),
