@@ -29,7 +29,7 @@ struct Spool {
 
 /* --- Damage ---------------------------------------------------------------------------------- */
 
-/* What could not be read is kept for whoever looks into it; the rest goes on. */
+/* What could not be read is kept for inspection; the rest is sent. */
 static void save_damaged(const Spool *spool, Str bytes)
 {
     Error err;

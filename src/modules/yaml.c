@@ -31,7 +31,7 @@ static const Action actions[] = {
           "\n"
           "'path' has dots between its keys, or starts with '/' and is a JSON pointer, or is a\n"
           "list. A number is a place in a list. A path that ends with '-' means one item of a\n"
-          "list, in any place: it is added at the end when there is none, and 'state:\n"
+          "list, in any place: it is appended if it is missing, and 'state:\n"
           "absent' removes it.\n",
       .example = "- name: no root by ssh in new machines\n"
                  "  yaml.value:\n"

@@ -22,7 +22,7 @@ tree: {{list: [plain, {{pw: !secret {SECRET}}}], users: {{ann: !secret {SECRET}}
 lines: !secret |
   c4n4ry-first
   hunter2-second
-given: !secret placeholder
+given: !secret replaced-by-D
 """
 
 FORMS = {

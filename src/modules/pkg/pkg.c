@@ -11,7 +11,7 @@ static const Action actions[] = {
           "('>=1.2, <2'), in the order of the machine's own package manager. Without one, any\n"
           "version that is there will do. Going back to an older one takes 'allow_downgrade'.\n"
           "\n"
-          "The index of packages is read again when 'refresh' is true, when there is none, when\n"
+          "The package index is refreshed when 'refresh' is true, when it does not exist, when\n"
           "the sources changed in this run, and when it does not know the package or version;\n"
           "at most once a run, however many steps ask, and again after the sources changed. When\n"
           "nothing is to be installed it is not needed. Without 'refresh' a source that cannot\n"
