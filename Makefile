@@ -11,6 +11,7 @@ FUZZ_SECONDS ?= 60
 TARGET ?=
 COUNT ?= 100000
 KILLS ?= 100
+SEEDS ?= 10000
 SEED ?= 1
 # CI says true; a compiler of tomorrow may warn of more than ours does.
 WERROR ?= false
@@ -67,7 +68,19 @@ bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, P
 	$(NINJA) -C build bench/store_bench
 	build/bench/store_bench
 	bench/cluster
+	bench/nodes
 	bench/api
+
+.PHONY: sim
+sim: ## run every simulation with SEEDS=10000 seeds, from SEED=1
+	@tools/install-packages build test
+	@tools/setup-build build -Dtests=enabled
+	$(NINJA) -C build tests/sim/sim_orders tests/sim/sim_sessions tests/sim/sim_leader \
+		tests/sim/sim_stale
+	build/tests/sim/sim_orders $(SEED) $(SEEDS)
+	build/tests/sim/sim_sessions $(SEED) $(SEEDS)
+	build/tests/sim/sim_leader $(SEED) $(SEEDS)
+	build/tests/sim/sim_stale $(SEED) $(SEEDS)
 
 .PHONY: history
 history: ## kill a server KILLS=100 times (SEED=1) and look whether its clients lost anything
@@ -77,8 +90,9 @@ history: ## kill a server KILLS=100 times (SEED=1) and look whether its clients 
 	tests/cluster/history.py --kills $(KILLS) --seed $(SEED)
 
 .PHONY: docs
-docs: build ## write docs/reference from the rows of commands, filters, codes and so on
+docs: build ## write docs/reference from the rows of commands, filters, codes and so on; draw docs/session.svg
 	tools/make-reference build/eden docs/reference
+	tools/make-session build/eden docs/session.svg
 
 .PHONY: differential
 differential: ## compare COUNT=100000 random templates with python3-jinja2, from SEED=1

@@ -124,7 +124,7 @@ static void put_nodes(Bench *bench)
         node_record_print(&record, &text);
         ops[count++] =
             (StoreOp){ .kind = STORE_PUT,
-                       .key = cluster_key_node(&arena, STORE_KEYS_PREFIX, str_from_c(agent->name)),
+                       .key = cluster_key_node(&arena, KEYS_PREFIX, str_from_c(agent->name)),
                        .value = buf_str(&text) };
     }
     if (count > 0) {
@@ -305,7 +305,7 @@ static void put_version(Bench *bench)
     bench->told = 0;
     bench->since_us = clock_monotonic_us();
     StoreOp op = { .kind = STORE_PUT,
-                   .key = key_make(&arena, STORE_KEYS_PREFIX, KEY_CURRENT_VERSION, NULL, 0),
+                   .key = key_make(&arena, KEYS_PREFIX, KEY_CURRENT_VERSION, NULL, 0),
                    .value = arena_format(&arena, "\"%lld\"", (long long)bench->version) };
     send_txn(bench, &op, 1, version_put);
 }

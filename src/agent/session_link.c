@@ -14,17 +14,18 @@ struct SessionLink {
     LinkServer *servers;
     uint32_t server_count;
     SessionNode *machine;
+    char protocol[12]; /* the value of the header of every call */
+    Http2Header metadata;
     GrpcClient *client;                      /* NULL: there is no connection */
     GrpcCall *call;                          /* NULL: it does not stand yet */
     char why[sizeof(((Error *)NULL)->text)]; /* there is none, as the log has it; "": there is */
     Rate delay_log;
+    char refused_why[SESSION_REASON_MAX + 1]; /* of the last record that was refused */
+    uint32_t refused_watches;                 /* bits of those that the log knows of */
 };
+_Static_assert(SESSION_WATCHES_MAX <= 32, "a bit for each watch");
 
 #define DELAY_LOG_LIMIT ((RateLimit){ .per_second = 1, .burst = 1 })
-
-static const Http2Header metadata[] = { { { PROTOCOL_HEADER, sizeof PROTOCOL_HEADER - 1 },
-                                          { "1", 1 } } };
-_Static_assert(SESSION_PROTOCOL == 1, "the header says which protocol is spoken");
 
 /* --- The connection -------------------------------------------------------------------------- */
 
@@ -109,8 +110,8 @@ static void connect_to(void *context, uint32_t server)
     options.tls_host = one->name[0] == '\0' ? NULL : one->name;
     options.open_timeout_ms = SESSION_OPEN_MS;
     options.response_max = SESSION_DOWN_MAX;
-    options.metadata = metadata;
-    options.metadata_count = COUNT_OF(metadata);
+    options.metadata = &link->metadata;
+    options.metadata_count = 1;
     options.ready = client_ready;
     options.closed = client_closed;
     options.context = link;
@@ -165,13 +166,26 @@ static void moved(void *context, SessionNodeState state)
     }
 }
 
+/* Of many that are refused for the same reason, the first is news. */
 static void refused(void *context, const Refusal *refusal)
 {
-    const SessionLink *link = context;
-    log_warning("the server does not take a record",
-                LOG_INT("sequence", (int64_t)refusal->sequence), LOG_STR("why", refusal->reason));
+    SessionLink *link = context;
+    bool is_news = !str_eq_c(refusal->reason, link->refused_why);
+    snprintf(link->refused_why, sizeof link->refused_why, "%" STR_FMT, STR_ARG(refusal->reason));
+    LOG_AT(is_news ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG, "the server refused a record",
+           LOG_INT("sequence", (int64_t)refusal->sequence), LOG_STR("why", refusal->reason));
     if (link->options.ops->refused != NULL) {
         link->options.ops->refused(link->options.context, refusal);
+    }
+}
+
+static void watch_refused(void *context, uint32_t watch, Str reason)
+{
+    SessionLink *link = context;
+    if ((link->refused_watches & 1u << watch) == 0) {
+        link->refused_watches |= 1u << watch;
+        log_warning("the server refused a range", LOG_C("range", link->options.watches[watch]),
+                    LOG_STR("why", reason));
     }
 }
 
@@ -198,6 +212,7 @@ static const SessionNodeOps node_ops = {
     .send = send_message,
     .position = position,
     .changes = changes_came,
+    .watch_refused = watch_refused,
     .moved = moved,
     .refused = refused,
     .skewed = skewed,
@@ -224,6 +239,9 @@ SessionLink *session_link_new(const SessionLinkOptions *options)
     SessionLink *link = memory_new(sizeof *link);
     link->options = *options;
     copy_servers(link, options->servers, options->server_count);
+    /* As the hello says it: an older server must not turn the call away before it has read that. */
+    snprintf(link->protocol, sizeof link->protocol, "%d", SESSION_PROTOCOL_OLDEST);
+    link->metadata = (Http2Header){ STR(PROTOCOL_HEADER), str_from_c(link->protocol) };
     link->machine = session_node_new(&(SessionNodeOptions){
         .loop = options->loop,
         .ops = &node_ops,

@@ -145,7 +145,7 @@ static bool take_record(Reader *reader, Str content, size_t at, uint64_t sequenc
     }
     uint64_t kind = number_at(content, at + 9, 1), lost = number_at(content, at + 10, 8);
     uint64_t key_len = number_at(content, at + 18, 4), body_len = number_at(content, at + 22, 4);
-    if (kind > RECORD_LOG || key_len > SESSION_RECORD_KEY_MAX || body_len > SESSION_RECORD_MAX ||
+    if (key_len > SESSION_RECORD_KEY_MAX || body_len > SESSION_RECORD_MAX ||
         key_len + body_len > content.len - start || sequence <= reader->last_record) {
         return false;
     }

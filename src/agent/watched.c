@@ -50,6 +50,7 @@ static void apply(const Watched *watched, WatchedImage *out)
     watched_image_init(out);
     out->store = arena_copy(&out->arena, next->store);
     out->revision = next->revision;
+    out->unknown = value_copy(&out->arena, watched->image.unknown);
     for (uint32_t i = 0; !watched->is_reset && i < watched->image.entries.len; i++) {
         watched_image_add(out, &watched->image.entries.items[i]);
     }

@@ -13,6 +13,7 @@
 #include "base/ascii_case.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "cluster/state.h"
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
@@ -53,36 +54,70 @@ static void refuse_method(ApiCall *call, const RouteMatch *match)
     }
 }
 
-static bool is_json(const Http1Head *head, bool is_patch)
+static void refuse_type(ApiCall *call)
 {
-    const Str *type = http1_find(head, "Content-Type");
-    if (type == NULL) {
-        return false;
+    Buf types = buf_make_in(&call->arena, BUF_UNLIMITED);
+    Str rest = str_from_c(call->row->types), type;
+    while (route_next_type(&rest, &type)) {
+        buf_put_c(&types, types.len > 0 ? ", " : "");
+        buf_put(&types, type);
     }
-    size_t end = str_find(*type, STR(";"), 0);
-    Str word = str_trim(str_slice(*type, 0, end));
-    return str_eq_ignore_case(word, STR("application/json")) ||
-           (is_patch && str_eq_ignore_case(word, STR("application/merge-patch+json")));
+    http_request_add_header(call->request, "Accept", buf_str(&types));
+    Str text = arena_format(&call->arena, "the body must have a Content-Type of: %" STR_FMT,
+                            STR_ARG(buf_str(&types)));
+    call_refuse(call, 415, text.data);
+}
+
+static bool is_too_long(const RouteRow *row, const Http1Head *head)
+{
+    return head->body == HTTP1_BODY_LENGTH && head->length > row->body_max;
 }
 
 static bool check_request(ApiCall *call)
 {
     const RouteRow *row = call->row;
     const Http1Head *head = http_request_head(call->request);
-    Str body = call_body(call);
+    bool has_body = call_has_body(call);
     Error err;
     if (!route_query(&call->arena, row, head->query, &call->query, &err)) {
         call_fail(call, &err);
-    } else if (body.len > 0 && row->body_max == 0) {
+    } else if (has_body && row->body_max == 0) {
         call_refuse(call, 400, "this address takes no body");
-    } else if (body.len > row->body_max) {
-        call_refuse(call, 413, "the body is larger than this address takes");
-    } else if (body.len > 0 && !is_json(head, strcmp(row->method, "PATCH") == 0)) {
-        call_refuse(call, 415, "the body must be JSON, and Content-Type say application/json");
+    } else if (has_body && is_too_long(row, head)) {
+        Str text =
+            arena_format(&call->arena, "a body of %llu bytes, and this address takes %u at most",
+                         (unsigned long long)head->length, row->body_max);
+        call_refuse(call, 413, text.data);
+    } else if (has_body && !route_takes_type(row, http1_find(head, "Content-Type"))) {
+        refuse_type(call);
+    } else if (http_request_is_unread(call->request)) {
+        /* Its caller may since a moment ago. */
+        call_refuse(call, 503, "what the caller may do has just changed; try again");
     } else {
         return true;
     }
     return false;
+}
+
+/* What the server knows may be out of date: whoever reads is told so, and whoever would change something
+ * is refused. Whether a node answers is asked of the node. */
+static bool check_store(ApiCall *call)
+{
+    State *state = call_store(call)->state;
+    const RouteRow *row = call->row;
+    bool reads =
+        strcmp(row->method, "GET") == 0 || (row->verb != NULL && strcmp(row->verb, "ping") == 0);
+    Error err;
+    state_check(state);
+    Str since = call_stale_since(call);
+    if (since.len > 0) {
+        call_add_header(call, "Eden-Stale-Since", since);
+    }
+    if (!reads && !state_takes_writes(state, &err)) {
+        call_fail(call, &err);
+        return false;
+    }
+    return true;
 }
 
 static void handle(ApiCall *call)
@@ -134,11 +169,11 @@ static void check_object(ApiCall *call, const AccessDecision *decision)
     call->scope = scope_of(decision);
     if (!call->is_limited || route_is_of_kinds(call->row)) {
         record_begin(call, handle);
-    } else if (kind == NULL || kind->get == NULL || call->part.len == 0) {
+    } else if (kind == NULL || (kind->verbs & KIND_GET) == 0 || call->part.len == 0) {
         record_denied(call, decision->reason);
         refuse_caller(call, 403, decision->reason);
     } else {
-        kind->get(kind, call_settings(call), &call->arena, call->part, looked_up, call);
+        kind_get(kind, call_settings(call), &call->arena, call->part, looked_up, call);
     }
 }
 
@@ -160,9 +195,38 @@ static void serve_row(ApiCall *call, bool is_good, const RouteMatch *match, int 
                            &status, &err)) {
         record_denied(call, err.text);
         refuse_caller(call, status, err.text);
-    } else if (check_request(call)) {
+    } else if (check_request(call) && check_store(call)) {
         check_object(call, &decision);
     }
+}
+
+/* Nothing is read from callers who are not authenticated, and nothing large from those who are denied:
+ * `requested` says why. A small body of theirs is, for the audit log: it may name what they asked for. */
+static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
+{
+    const Api *api = context;
+    const Http1Head *head = http_request_head(request);
+    AUTO_CLEAR(Arena) arena;
+    RouteMatch match;
+    ApiCaller caller;
+    AccessDecision decision;
+    Error err;
+    int status;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!route_match(&arena, head->method, head->path, &match, &err) || match.row == NULL) {
+        return false;
+    }
+    if (!route_is_public(match.row) &&
+        (!caller_identify(&api->settings, request, &caller, &status, &err) ||
+         (match.row->body_max > ROUTE_BODY_MAX &&
+          !caller_may(&api->settings, &caller, match.row, match.row->verb, &decision, &status,
+                      &err)))) {
+        return false;
+    }
+    *max = match.row->body_max;
+    return head->body != HTTP1_BODY_LENGTH ||
+           (!is_too_long(match.row, head) &&
+            route_takes_type(match.row, http1_find(head, "Content-Type")));
 }
 
 static void requested(void *context, HttpRequest *request)
@@ -190,6 +254,9 @@ static void requested(void *context, HttpRequest *request)
     }
     bool is_good = caller_identify(&api->settings, request, &call->caller, &refused, &refusal);
     call->caller.is_known = call->caller.is_known && is_good;
+    if (!is_good && call->caller.shown[0] != '\0' && refusal.kind == ERROR_DENIED) {
+        call_log_unauthenticated(call, refusal.text);
+    }
     if (!route_match(&call->arena, head->method, head->path, &match, &err)) {
         call_fail(call, &err);
     } else if (match.row != NULL) {
@@ -244,12 +311,14 @@ void api_recheck(Api *api)
 
 void api_certificates_changed(Api *api)
 {
-    api->unstored_changed = store_status(api->settings.at.store).revision;
+    api->unstored_changed = state_age(api->settings.at.state).revision;
     feed_look_again(api, &kind_certificate);
 }
 
 void api_serve(Api *api, HttpServerOptions *options)
 {
+    options->body_max = route_largest_body();
+    options->reads_body = reads_body;
     options->refuse = problem_json_refuse;
     options->requested = requested;
     options->gone = gone;
@@ -268,7 +337,7 @@ Api *api_new(const ApiSettings *settings)
     if (api->settings.streams_max == 0) {
         api->settings.streams_max = API_STREAMS_MAX;
     }
-    api->unstored_changed = store_status(settings->at.store).revision;
+    api->unstored_changed = state_age(settings->at.state).revision;
     api->cursor_key = cursor_key_new(&settings->at);
     api->debts = idempotency_debts_new(&settings->at);
     return api;
@@ -289,5 +358,6 @@ void api_free(Api *api)
     }
     cursor_key_free(api->cursor_key);
     idempotency_debts_free(api->debts);
+    buf_clear(&api->openapi);
     free(api);
 }

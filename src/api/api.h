@@ -14,14 +14,13 @@
 #include "cluster/roster.h"
 #include "cluster/ssh_back.h"
 #include "net/http_server.h"
+#include "net/plain_server.h"
 #include "rpc/dispatch.h"
 #include "rpc/session_ping.h"
 
 typedef struct Api Api;
 
 enum {
-    API_PUBLIC_BODY_MAX = 64 << 10, /* for servers that anybody reaches */
-    API_LOCAL_BODY_MAX = 4 << 20,
     API_CALLS_MAX = 1024,          /* under way at once; who comes then is told to come later */
     API_STREAMS_MAX = 4096,        /* the same of watches and other answers in pieces */
     API_CALLER_STREAMS_MAX = 1024, /* of those by one token or certificate, with its sessions */
@@ -42,9 +41,6 @@ typedef struct ApiSettings {
     Authority *authority; /* NULL, as the next two: nothing is told of certificates */
     OwnCertificates *own;
     const CertifySettings *certify;
-    /* Who is a node, by the serial number of its certificate; *roster is NULL as soon as nobody knows
-     * any more. NULL: those of nodes are found by lists only. */
-    Roster *const *roster;
     Metrics *metrics; /* requests are counted there; NULL: nowhere */
     /* Adds what the server can tell of itself. NULL: nothing. */
     void (*gather)(void *context, MetricsText *out);
@@ -72,5 +68,9 @@ void api_recheck(Api *api);
 /* The CAs, or certificates of this server, are others: whoever watches them is told. */
 void api_certificates_changed(Api *api);
 
-/* Sets what a server that is to be does with requests. */
+/* What a port without TLS answers of this server: nothing that is not for anybody on the API too. The
+ * context is the Api. */
+extern const PlainRoute api_health_routes[];
+
+/* Sets what a server that is to be does with requests, and how much of them it reads. */
 void api_serve(Api *api, HttpServerOptions *options);

@@ -4,6 +4,7 @@
 #include "api/call.h"
 #include "cluster/cursor_key.h"
 #include "cluster/idempotency_debts.h"
+#include "cluster/refusal_log.h"
 
 /* Calls under way: those that are to be answered, and those whose answer comes in pieces. What anybody
  * may have is counted apart, so that nobody takes the place of those who are known. */
@@ -19,6 +20,8 @@ struct Api {
     int64_t unstored_changed;
     CursorKey *cursor_key; /* of places in lists */
     IdempotencyDebts *debts;
+    RefusalLog unauthenticated;
+    Buf openapi;           /* the description of the API, once somebody has asked for it */
     ApiLoad local, remote; /* apart, so that who comes to look what is the matter finds room */
 };
 

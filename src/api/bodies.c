@@ -4,21 +4,44 @@
 #include "api/routes.h"
 #include "base/base64.h"
 #include "base/hex.h"
-#include "lang/duration.h"
-#include "pki/json_fields.h"
+#include "lang/record.h"
 #include "sys/sha256.h"
 
 enum {
     VALUES_MAX = 512, /* in a body */
 };
 
-static bool read_fields(Arena *arena, Str body, uint32_t size_max, const JsonField *fields,
-                        size_t count, Error *err)
+/* What the bodies have, each its own part of it. */
+typedef struct SshBody {
+    Str target;
+    Value host_keys;
+    bool accept_new_host_key;
+} SshBody;
+
+typedef struct Body {
+    Str token, key, name, csr, node, serial, certificate, action, hash;
+    Value value, value_base64;
+    SshBody ssh;
+} Body;
+
+#define REQUIRED(member)                                                       \
+    {                                                                          \
+#member, RECORD_TEXT, RECORD_STR_AT(Body, member), .is_required = true \
+    }
+#define OPTIONAL(member)                                  \
+    {                                                     \
+#member, RECORD_TEXT, RECORD_STR_AT(Body, member) \
+    }
+
+/* Of the size that its route allows (api/routes.h). */
+static bool read_body(Arena *arena, Str body, const RecordField *fields, Body *out, Error *err)
 {
-    Value object;
-    return (json_object_read(arena, body, size_max, VALUES_MAX, &object, err) &&
-            json_fields_read(object, fields, count, err)) ||
-           error_wrap(err, "the body of the request");
+    const RecordFormat format = { .what = "the body of the request",
+                                  .fields = fields,
+                                  .size = sizeof(Body),
+                                  .text_max = ROUTE_VALUE_MAX,
+                                  .values_max = VALUES_MAX };
+    return record_read(&format, arena, body, RECORD_OUTSIDE, out, err);
 }
 
 Str body_subject(Arena *arena, Str body)
@@ -28,7 +51,7 @@ Str body_subject(Arena *arena, Str body)
     Value object;
     Error err;
     arena_init(&own, ARENA_UNLIMITED);
-    if (!json_object_read(&own, body, ROUTE_BODY_MAX, OBJECT_VALUES_MAX, &object, &err)) {
+    if (!object_parse(&own, body, ROUTE_BODY_MAX, &object, &err)) {
         return STR_EMPTY;
     }
     const Value *metadata = value_get(object, STR("metadata"));
@@ -44,61 +67,55 @@ Str body_subject(Arena *arena, Str body)
 
 bool session_body_read(Arena *arena, Str body, Str *token, Error *err)
 {
-    Value given;
-    const JsonField fields[] = { { "token", VALUE_STRING, false, &given } };
-    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+    static const RecordField fields[] = { REQUIRED(token), { 0 } };
+    Body read;
+    if (!read_body(arena, body, fields, &read, err)) {
         return false;
     }
-    *token = value_str(given);
+    *token = read.token;
     return true;
 }
 
-static bool read_ssh(Arena *arena, Value ssh, ApproveWish *out, Error *err)
+static bool read_ssh(Arena *arena, const SshBody *ssh, ApproveWish *out, Error *err)
 {
-    Value target, keys = value_missing(), accept_new = value_bool(false);
-    const JsonField fields[] = { { "target", VALUE_STRING, false, &target },
-                                 { "host_keys", VALUE_LIST, true, &keys },
-                                 { "accept_new_host_key", VALUE_BOOL, true, &accept_new } };
-    if (!json_fields_read(ssh, fields, COUNT_OF(fields), err) ||
-        !ssh_target_parse(value_str(target), &out->target, err)) {
+    if (!ssh_target_parse(ssh->target, &out->target, err)) {
         return false;
     }
-    for (uint32_t i = 0; !value_is_missing(keys) && i < keys.list->len; i++) {
-        Value key = keys.list->items[i];
-        if (!value_is_string(key)) {
-            return error_set(err, ERROR_INVALID, "a host key is a text");
-        }
-        if (!ssh_trust_add(arena, &out->trust, value_str(key), err)) {
+    for (uint32_t i = 0; i < ssh->host_keys.list->len; i++) {
+        if (!ssh_trust_add(arena, &out->trust, value_str(ssh->host_keys.list->items[i]), err)) {
             return false;
         }
     }
-    out->trust.accept_new = accept_new.boolean;
+    out->trust.accept_new = ssh->accept_new_host_key;
     return (out->trust.count > 0) != out->trust.accept_new ||
            error_set(err, ERROR_INVALID, "give 'host_keys' or 'accept_new_host_key', one of them");
 }
 
 bool approve_body_read(Arena *arena, Str body, ApproveWish *out, Error *err)
 {
-    Value key = value_missing(), ssh = value_missing();
-    const JsonField fields[] = { { "key", VALUE_STRING, true, &key },
-                                 { "ssh", VALUE_MAP, true, &ssh } };
+    static const RecordField ssh_fields[] = {
+        { "target", RECORD_TEXT, RECORD_STR_AT(SshBody, target), .is_required = true, .min = 1 },
+        { "host_keys", RECORD_TEXT, RECORD_VALUE_AT(SshBody, host_keys), .shape = RECORD_LIST },
+        { "accept_new_host_key", RECORD_BOOL, RECORD_BOOL_AT(SshBody, accept_new_host_key) },
+        { 0 },
+    };
+    static const RecordField fields[] = {
+        { "key", RECORD_TEXT, RECORD_STR_AT(Body, key), .min = 1 },
+        { "ssh", RECORD_OBJECT, RECORD_STRUCT_AT(Body, ssh, SshBody, ssh_fields) },
+        { 0 },
+    };
+    Body read;
     ApproveWish wish = { .key = STR_EMPTY };
-    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+    if (!read_body(arena, body, fields, &read, err)) {
         return false;
     }
-    if (value_is_missing(key) == value_is_missing(ssh)) {
+    if ((read.key.len > 0) == (read.ssh.target.len > 0)) {
         return error_set(err, ERROR_INVALID,
                          "the body of the request: give 'key' or 'ssh', one of them");
     }
-    if (value_is_missing(key)) {
-        if (!read_ssh(arena, ssh, &wish, err)) {
-            return error_wrap(err, "the body of the request: 'ssh'");
-        }
-    } else {
-        wish.key = value_str(key);
-        if (wish.key.len == 0) {
-            return error_set(err, ERROR_INVALID, "the body of the request: 'key' is empty");
-        }
+    wish.key = read.key;
+    if (wish.key.len == 0 && !read_ssh(arena, &read.ssh, &wish, err)) {
+        return error_wrap(err, "the body of the request: 'ssh'");
     }
     *out = wish;
     return true;
@@ -106,40 +123,38 @@ bool approve_body_read(Arena *arena, Str body, ApproveWish *out, Error *err)
 
 bool issue_body_read(Arena *arena, Str body, Str *name, Str *csr, Error *err)
 {
-    Value said, request;
-    const JsonField fields[] = { { "name", VALUE_STRING, false, &said },
-                                 { "csr", VALUE_STRING, false, &request } };
-    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+    static const RecordField fields[] = { REQUIRED(name), REQUIRED(csr), { 0 } };
+    Body read;
+    if (!read_body(arena, body, fields, &read, err)) {
         return false;
     }
-    *name = value_str(said);
-    *csr = value_str(request);
+    *name = read.name;
+    *csr = read.csr;
     return true;
 }
 
 bool revoke_body_read(Arena *arena, Str body, Str *node, Str *serial, Error *err)
 {
-    Value name = value_string(STR_EMPTY), number = value_string(STR_EMPTY);
-    const JsonField fields[] = { { "node", VALUE_STRING, true, &name },
-                                 { "serial", VALUE_STRING, true, &number } };
-    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+    static const RecordField fields[] = { OPTIONAL(node), OPTIONAL(serial), { 0 } };
+    Body read;
+    if (!read_body(arena, body, fields, &read, err)) {
         return false;
     }
-    *node = value_str(name);
-    *serial = value_str(number);
+    *node = read.node;
+    *serial = read.serial;
     return (node->len > 0) != (serial->len > 0) ||
            error_set(err, ERROR_INVALID, "the body of the request: give 'node' or 'serial'");
 }
 
 bool renew_body_read(Arena *arena, Str body, OwnKind *out, Error *err)
 {
-    Value which;
-    const JsonField fields[] = { { "certificate", VALUE_STRING, false, &which } };
-    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+    static const RecordField fields[] = { REQUIRED(certificate), { 0 } };
+    Body read;
+    if (!read_body(arena, body, fields, &read, err)) {
         return false;
     }
-    *out = str_eq_c(value_str(which), "serving") ? OWN_KIND_SERVING : OWN_KIND_NODE;
-    return *out == OWN_KIND_SERVING || str_eq_c(value_str(which), "server") ||
+    *out = str_eq_c(read.certificate, "serving") ? OWN_KIND_SERVING : OWN_KIND_NODE;
+    return *out == OWN_KIND_SERVING || str_eq_c(read.certificate, "server") ||
            error_set(err, ERROR_INVALID, "'certificate' is \"serving\" or \"server\"");
 }
 
@@ -148,16 +163,14 @@ bool rotate_body_read(Arena *arena, Str body, RotateWish *out, Str *node, Error 
     static const char *const actions[] = {
         [ROTATE_BEGIN] = "begin", [ROTATE_ABORT] = "abort", [ROTATE_WITHOUT] = "without"
     };
-    Value action, name = value_string(STR_EMPTY);
-    const JsonField fields[] = { { "action", VALUE_STRING, false, &action },
-                                 { "node", VALUE_STRING, true, &name } };
-    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+    static const RecordField fields[] = { REQUIRED(action), OPTIONAL(node), { 0 } };
+    Body read;
+    if (!read_body(arena, body, fields, &read, err)) {
         return false;
     }
-    *node = value_str(name);
+    *node = read.node;
     for (RotateWish wish = 0; wish < COUNT_OF(actions); wish++) {
-        if (str_eq_c(value_str(action), actions[wish]) &&
-            (node->len > 0) == (wish == ROTATE_WITHOUT)) {
+        if (str_eq_c(read.action, actions[wish]) && (node->len > 0) == (wish == ROTATE_WITHOUT)) {
             *out = wish;
             return true;
         }
@@ -168,12 +181,12 @@ bool rotate_body_read(Arena *arena, Str body, RotateWish *out, Str *node, Error 
 
 bool archive_body_read(Arena *arena, Str body, Str *hash, Error *err)
 {
-    Value said;
-    const JsonField fields[] = { { "hash", VALUE_STRING, false, &said } };
-    if (!read_fields(arena, body, ROUTE_BODY_MAX, fields, COUNT_OF(fields), err)) {
+    static const RecordField fields[] = { REQUIRED(hash), { 0 } };
+    Body read;
+    if (!read_body(arena, body, fields, &read, err)) {
         return false;
     }
-    *hash = value_str(said);
+    *hash = read.hash;
     return (hash->len == SHA256_HEX && hex_is(*hash)) ||
            error_set(err, ERROR_INVALID,
                      "the body of the request: 'hash' is no SHA-256 of %d digits", (int)SHA256_HEX);
@@ -181,20 +194,23 @@ bool archive_body_read(Arena *arena, Str body, Str *hash, Error *err)
 
 bool value_body_read(Arena *arena, Str body, Str *value, Error *err)
 {
-    Value text = value_missing(), base64 = value_missing();
-    const JsonField fields[] = { { "value", VALUE_STRING, true, &text },
-                                 { "value_base64", VALUE_STRING, true, &base64 } };
-    if (!read_fields(arena, body, ROUTE_VALUE_MAX, fields, COUNT_OF(fields), err)) {
+    static const RecordField fields[] = {
+        { "value", RECORD_TEXT, RECORD_VALUE_AT(Body, value) },
+        { "value_base64", RECORD_TEXT, RECORD_VALUE_AT(Body, value_base64) },
+        { 0 },
+    };
+    Body read;
+    if (!read_body(arena, body, fields, &read, err)) {
         return false;
     }
-    if (value_is_missing(text) == value_is_missing(base64)) {
+    if (value_is_string(read.value) == value_is_string(read.value_base64)) {
         return error_set(err, ERROR_INVALID,
                          "the body of the request: give 'value' or 'value_base64'");
     }
-    if (!value_is_missing(text)) {
-        *value = value_str(text);
+    if (value_is_string(read.value)) {
+        *value = value_str(read.value);
         return true;
     }
-    return base64_decode(arena, value_str(base64), value) ||
+    return base64_decode(arena, value_str(read.value_base64), value) ||
            error_set(err, ERROR_INVALID, "the body of the request: 'value_base64' is no base64");
 }

@@ -10,6 +10,9 @@
 #include "base/json_out.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/utc.h"
+#include "cluster/joining_record.h"
+#include "cluster/state.h"
 #include "sys/clock.h"
 
 ApiLoad *call_load(const ApiCall *call)
@@ -66,6 +69,7 @@ void call_unlink(ApiCall *call)
 void call_free(ApiCall *call)
 {
     call_unlink(call);
+    facts_selector_free(call->by_facts);
     arena_clear(&call->arena);
     free(call);
 }
@@ -83,6 +87,11 @@ const ClusterStore *call_store(const ApiCall *call)
 Str call_body(const ApiCall *call)
 {
     return http_request_body(call->request);
+}
+
+bool call_has_body(const ApiCall *call)
+{
+    return call_body(call).len > 0 || http_request_is_unread(call->request);
 }
 
 bool call_has_parameter(const ApiCall *call, const char *name, Str *out)
@@ -134,6 +143,13 @@ Str call_id(ApiCall *call)
                  (unsigned long long)loop_random(call_store(call)->loop));
     }
     return str_from_c(call->id);
+}
+
+Str call_stale_since(ApiCall *call)
+{
+    const State *state = call_store(call)->state;
+    int64_t since_ms = state == NULL ? 0 : state_age(state).stale_since_ms;
+    return since_ms == 0 ? STR_EMPTY : utc_text(&call->arena, since_ms);
 }
 
 void call_add_header(ApiCall *call, const char *name, Str value)
@@ -204,18 +220,28 @@ void call_answer_as(ApiCall *call, int status, const char *content_type, Str bod
     arena_clear(&arena);
 }
 
-/* Operators want to know later what was done. Keys as they are and pings may be many: those are for
- * who looks closely. */
+/* Operators want to know later what was done. */
 static void log_change(const ApiCall *call)
 {
     const RouteRow *row = call->row;
     if (row == NULL || route_is_public(row) || strcmp(row->method, "GET") == 0) {
         return;
     }
-    bool is_quiet = strcmp(row->kind, "Key") == 0 || strcmp(row->verb, "ping") == 0;
-    LOG_AT(is_quiet ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, "a request is done",
+    LOG_AT(route_has(row, ROUTE_QUIET) ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, "a request is done",
            LOG_C("verb", row->verb), LOG_C("kind", row->kind), LOG_STR("name", call->part),
            LOG_C("who", call->caller.principal.who));
+}
+
+void call_log_unauthenticated(ApiCall *call, const char *why)
+{
+    const char *address = http_request_peer(call->request)->address;
+    int64_t now_ms = loop_now_ms(call_settings(call)->at.loop), suppressed;
+    if (refusal_log_take(&call->api->unauthenticated, joining_origin(address), now_ms,
+                         &suppressed)) {
+        log_warning("authentication failed", LOG_C("address", address),
+                    LOG_C("by", call->caller.shown), LOG_C("why", why),
+                    LOG_INT("suppressed", suppressed));
+    }
 }
 
 void call_answer(ApiCall *call, int status, const Buf *json)

@@ -7,6 +7,7 @@
 #include "api/routes.h"
 #include "base/buf.h"
 #include "cluster/audit.h"
+#include "cluster/facts_selector.h"
 #include "cluster/idempotency.h"
 #include "cluster/object_selector.h"
 
@@ -30,11 +31,12 @@ struct ApiCall {
     Str part; /* of the path */
     RouteQuery query;
     int64_t began_us;
-    CallPieces pieces; /* once its answer has begun */
-    bool joins;        /* the admission deals with it, which may forget it */
-    bool is_local;     /* by the Unix socket */
-    bool is_stream;    /* its answer comes in pieces */
-    void *own;         /* of the handler, in the arena */
+    CallPieces pieces;       /* once its answer has begun */
+    bool joins;              /* the admission deals with it, which may forget it */
+    bool is_local;           /* by the Unix socket */
+    bool is_stream;          /* its answer comes in pieces */
+    void *own;               /* of the handler, in the arena */
+    FactsSelector *by_facts; /* of a list that is selected so; NULL: none is */
     ApiCaller caller;
     const char *refusal; /* why what was shown is not good, where anybody may call; else NULL */
     uint64_t scope;      /* of the selectors of the caller's roles: another one when they change */
@@ -56,8 +58,12 @@ struct ApiCall {
 const ApiSettings *call_settings(const ApiCall *call);
 const ClusterStore *call_store(const ApiCall *call);
 Str call_body(const ApiCall *call); /* only in the handler itself */
+/* Also one that was not read, because it is refused. */
+bool call_has_body(const ApiCall *call);
 /* By which it is known in the audit log. */
 Str call_id(ApiCall *call);
+/* Since when what the server knows may be out of date, as RFC 3339 has it; empty: it is current. */
+Str call_stale_since(ApiCall *call);
 /* A field of the answer that is to come. */
 void call_add_header(ApiCall *call, const char *name, Str value);
 /* Whether the row has it and it was given. */
@@ -81,6 +87,10 @@ bool call_may_touch(const ApiCall *call, Str name, Value labels);
  * all. */
 bool call_may_see(const ApiCall *call, const KindItem *item);
 void call_refuse_touch(ApiCall *call);
+
+/* What was shown to prove who calls is not good: worth a line in the log, of which there are only so
+ * many. */
+void call_log_unauthenticated(ApiCall *call, const char *why);
 
 /* Answers; each ends the call. */
 void call_answer(ApiCall *call, int status, const Buf *json);

@@ -1,6 +1,9 @@
 #include "api/caller.h"
 
+#include <stdio.h>
+
 #include "base/ascii_case.h"
+#include "cluster/access_token.h"
 
 #define CSRF_FIELD "Eden-CSRF"
 
@@ -22,14 +25,26 @@ static bool identify_local(const ApiSettings *settings, const Peer *peer, ApiCal
     return true;
 }
 
+/* Whose token it would be, by its public half; nothing of one that cannot be read. */
+static void note_token(Str text, ApiCaller *out)
+{
+    AUTO_CLEAR(AccessToken) token = { 0 };
+    Error err;
+    bool is_read = access_token_parse(text, &token, &err);
+    snprintf(out->shown, sizeof out->shown, "token%s%s", is_read ? " " : "",
+             is_read ? token.id : "");
+}
+
 static bool identify_token(const ApiSettings *settings, Str field, int64_t now_ms, ApiCaller *out,
                            int *status, Error *err)
 {
     static const Str scheme = { "Bearer ", 7 };
+    snprintf(out->shown, sizeof out->shown, "token");
     if (field.len <= scheme.len || !str_eq_ignore_case(str_slice(field, 0, scheme.len), scheme)) {
         return error_set(err, ERROR_DENIED, "'Authorization' must say 'Bearer' and a token");
     }
     out->is_known = true;
+    note_token(str_from_offset(field, scheme.len), out);
     return credentials_by_token(settings->credentials, str_from_offset(field, scheme.len), now_ms,
                                 &out->principal, err);
 }
@@ -38,6 +53,7 @@ static bool identify_token(const ApiSettings *settings, Str field, int64_t now_m
 static bool identify_certificate(const ApiSettings *settings, const TlsPeer *peer, int64_t now_ms,
                                  ApiCaller *out, int *status, Error *err)
 {
+    snprintf(out->shown, sizeof out->shown, "certificate %s", peer->serial);
     if (!peer->has_user) {
         *status = 403;
         return error_set(err, ERROR_DENIED, "certificates of nodes open nothing here");
@@ -69,9 +85,13 @@ static bool check_csrf(const ApiCaller *caller, const Http1Head *head, int *stat
 static bool identify_session(const ApiSettings *settings, const Http1Head *head, Str cookies,
                              int64_t now_ms, ApiCaller *out, int *status, Error *err)
 {
-    if (!browser_secret_from_cookies(cookies, &out->secret, err)) {
-        return err->kind == ERROR_NOT_FOUND ||
-               error_set(err, ERROR_DENIED, "invalid session cookie");
+    bool is_read = browser_secret_from_cookies(cookies, &out->secret, err);
+    if (!is_read && err->kind == ERROR_NOT_FOUND) {
+        return true;
+    }
+    snprintf(out->shown, sizeof out->shown, "session");
+    if (!is_read) {
+        return error_set(err, ERROR_DENIED, "invalid session cookie");
     }
     out->is_known = true;
     return credentials_by_session(settings->credentials, &out->secret, now_ms, &out->principal,
@@ -85,7 +105,6 @@ bool caller_identify(const ApiSettings *settings, const HttpRequest *request, Ap
     const Peer *peer = http_request_peer(request);
     const Http1Head *head = http_request_head(request);
     const Str *token = http1_find(head, "Authorization"), *cookies = http1_find(head, "Cookie");
-    uint32_t tokens = http1_count(head, "Authorization");
     int64_t now_ms = loop_wall_ms(settings->at.loop);
     bool good = true;
     *out = (ApiCaller){ .is_known = false };
@@ -95,11 +114,6 @@ bool caller_identify(const ApiSettings *settings, const HttpRequest *request, Ap
     }
     if (settings->credentials == NULL) {
         return true;
-    }
-    if (tokens > 1) {
-        /* Somebody on the way may have judged by the other one. */
-        *status = 400;
-        return error_set(err, ERROR_INVALID, "more than one 'Authorization' header");
     }
     if (token != NULL) {
         good = identify_token(settings, *token, now_ms, out, status, err);
@@ -112,6 +126,13 @@ bool caller_identify(const ApiSettings *settings, const HttpRequest *request, Ap
         *status = 503;
     }
     return good;
+}
+
+bool caller_log_in(const ApiSettings *settings, Str token, ApiCaller *out, Error *err)
+{
+    note_token(token, out);
+    return credentials_by_token(settings->credentials, token, loop_wall_ms(settings->at.loop),
+                                &out->principal, err);
 }
 
 /* --- Whether they may ------------------------------------------------------------------------ */

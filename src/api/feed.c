@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "cluster/name_table.h"
+#include "cluster/state.h"
 #include "lang/json.h"
 
 enum {
@@ -28,23 +29,18 @@ typedef struct FeedEntry {
 /* An object that is to be read. */
 typedef struct FeedTouch {
     TableName name;
-    int64_t revision; /* of the first touch */
+    int64_t revision; /* of the first touch, or one before it */
     struct FeedTouch *next, *previous;
 } FeedTouch;
-
-typedef struct FeedSource {
-    Feed *feed;
-    StoreWatch *watch;
-    int64_t told; /* everything up to here */
-} FeedSource;
 
 struct Feed {
     Api *api;
     Feed *next;
     const Kind *kind;
     ApiSettings settings; /* reads may outlive the Api */
-    FeedSource sources[FEED_SOURCES_MAX];
-    uint32_t source_count;
+    StateView view;
+    Str prefixes[FEED_SOURCES_MAX]; /* of the keys that tell of its objects */
+    uint32_t prefix_count;
     TableName unstored[KIND_UNSTORED_MAX]; /* as of the last look */
     uint32_t unstored_count;
     NameTable entries;       /* FeedEntry */
@@ -52,11 +48,12 @@ struct Feed {
     FeedTouch *first, *last; /* by revision */
     FeedTouch *current;      /* is read */
     int64_t revision;
-    Arena work; /* of what is read */
-    Buf after;  /* where the next page begins */
+    Arena own, work; /* of the prefixes; of what is read */
+    Buf after;       /* where the next page begins */
     FeedMember *members, *cursor;
     LoopTimer beat;
-    bool is_ready, reads, is_telling, is_dead;
+    LoopTask next_read; /* each in a turn of its own: there may be many */
+    bool is_attached, is_ready, reads, is_telling, is_dead;
 };
 
 static bool name_set(TableName *out, Str name)
@@ -87,12 +84,10 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* The state has told of everything up to its revision. */
 static void count_revision(Feed *feed)
 {
-    int64_t revision = feed->sources[0].told;
-    for (uint32_t i = 1; i < feed->source_count; i++) {
-        revision = least(revision, feed->sources[i].told);
-    }
+    int64_t revision = state_age(feed->settings.at.state).revision;
     if (feed->first != NULL) {
         revision = least(revision, feed->first->revision - 1);
     }
@@ -102,14 +97,16 @@ static void count_revision(Feed *feed)
     feed->revision = revision > feed->revision ? revision : feed->revision;
 }
 
-int64_t feed_revision(const Feed *feed)
+int64_t feed_revision(Feed *feed)
 {
+    count_revision(feed);
     return feed->revision;
 }
 
 /* --- What is due ----------------------------------------------------------------------------- */
 
-static void touch(Feed *feed, Str name, int64_t revision)
+/* Each is behind those before it, as the state's revision grows. */
+static void touch(Feed *feed, Str name)
 {
     if (name_table_find(&feed->due, name) != NULL) {
         return;
@@ -119,17 +116,11 @@ static void touch(Feed *feed, Str name, int64_t revision)
         free(touch);
         return;
     }
-    touch->revision = revision;
+    touch->revision = state_age(feed->settings.at.state).revision + 1;
     name_table_put(&feed->due, touch);
-    /* Several watches are not told in one order. */
-    FeedTouch *before = feed->last;
-    while (before != NULL && before->revision > revision) {
-        before = before->previous;
-    }
-    touch->previous = before;
-    touch->next = before == NULL ? feed->first : before->next;
-    *(before == NULL ? &feed->first : &before->next) = touch;
-    *(touch->next == NULL ? &feed->last : &touch->next->previous) = touch;
+    touch->previous = feed->last;
+    *(feed->last == NULL ? &feed->first : &feed->last->next) = touch;
+    feed->last = touch;
 }
 
 static FeedTouch *take_touch(Feed *feed)
@@ -162,6 +153,7 @@ static void feed_destroy(Feed *feed)
     }
     name_table_clear(&feed->entries);
     name_table_clear(&feed->due);
+    arena_clear(&feed->own);
     arena_clear(&feed->work);
     buf_clear(&feed->after);
     free(feed);
@@ -178,10 +170,9 @@ static void retire(Feed *feed)
         at = &(*at)->next;
     }
     *at = feed->next;
-    for (uint32_t i = 0; i < feed->source_count; i++) {
-        store_watch_cancel(TAKE(feed->sources[i].watch));
-    }
+    state_detach(feed->settings.at.state, &feed->view);
     loop_timer_stop(&feed->beat);
+    loop_task_stop(feed->settings.at.loop, &feed->next_read);
     feed->is_dead = true;
     if (!feed->reads) {
         feed_destroy(feed);
@@ -329,7 +320,14 @@ static void tell(Feed *feed, Str name, const KindItem *item)
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-static void read_next(Feed *feed);
+static void go_on(Feed *feed)
+{
+    if (feed->members == NULL) {
+        retire(feed);
+    } else if (!feed->reads && (!feed->is_ready || feed->first != NULL)) {
+        loop_defer(feed->settings.at.loop, &feed->next_read);
+    }
+}
 
 static void got(void *context, const KindItem *item, const Error *err)
 {
@@ -353,24 +351,19 @@ static void got(void *context, const KindItem *item, const Error *err)
     }
     free(touch);
     arena_clear(&feed->work);
-    if (feed->members == NULL) {
-        retire(feed);
-    } else {
-        read_next(feed);
-    }
+    go_on(feed);
 }
 
-static void read_next(Feed *feed)
+/* False: who watches is told nothing more, as what is known is not what the store has. */
+static bool state_is_current(Feed *feed)
 {
-    if (feed->is_ready && !feed->reads && feed->first != NULL) {
-        feed->reads = true;
-        feed->current = take_touch(feed);
-        feed->kind->get(feed->kind, &feed->settings, &feed->work,
-                        str_from_c(feed->current->name.text), got, feed);
+    if (state_age(feed->settings.at.state).is_behind) {
+        feed->reads = false;
+        lose(feed, "the store cannot be read at present");
+        return false;
     }
+    return true;
 }
-
-static void read_page(Feed *feed);
 
 static void tell_ready(FeedMember *member, void *what)
 {
@@ -395,78 +388,110 @@ static void listed(void *context, const KindItems *items, const Error *err)
     buf_reset(&feed->after);
     buf_put(&feed->after, items->next);
     arena_clear(&feed->work);
-    if (feed->after.len > 0) {
-        read_page(feed);
-        return;
+    if (feed->after.len == 0) {
+        feed->is_ready = true;
+        tell_all(feed, tell_ready, NULL);
     }
-    feed->is_ready = true;
-    tell_all(feed, tell_ready, NULL);
-    if (feed->members == NULL) {
-        retire(feed);
-    } else {
-        read_next(feed);
-    }
+    go_on(feed);
 }
 
-static void read_page(Feed *feed)
+static void read_next(void *context)
 {
-    KindPage page = { .after = buf_str(&feed->after), .limit = PAGE };
+    Feed *feed = context;
+    if (feed->reads || !state_is_current(feed)) {
+        return;
+    }
     feed->reads = true;
-    feed->kind->list(feed->kind, &feed->settings, &feed->work, &page, listed, feed);
+    if (!feed->is_ready) {
+        KindPage page = { .after = buf_str(&feed->after), .limit = PAGE };
+        kind_list(feed->kind, &feed->settings, &feed->work, &page, listed, feed);
+    } else {
+        feed->current = take_touch(feed);
+        kind_get(feed->kind, &feed->settings, &feed->work, str_from_c(feed->current->name.text),
+                 got, feed);
+    }
 }
 
-/* --- The store ------------------------------------------------------------------------------- */
+/* --- The state ------------------------------------------------------------------------------- */
 
-static void batch_came(void *context, const StoreBatch *batch)
+static bool is_watched(const Feed *feed, Str key)
 {
-    FeedSource *source = context;
-    Feed *feed = source->feed;
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (batch->err != NULL || batch->resync) {
-        lose(feed, batch->err != NULL ? batch->err->text : "the log of the store was compacted");
-        return;
-    }
-    for (uint32_t i = 0; i < batch->count; i++) {
-        const StoreEvent *event = &batch->events[i];
-        Str names[KIND_TOUCHED_MAX];
-        uint32_t count = kind_touched(feed->kind, &arena, feed->settings.at.prefix, event, names);
-        for (uint32_t k = 0; k < count; k++) {
-            touch(feed, names[k], event->kv.mod_revision);
+    for (uint32_t i = 0; i < feed->prefix_count; i++) {
+        if (str_starts(key, feed->prefixes[i])) {
+            return true;
         }
     }
-    source->told = batch->revision;
-    if (batch->count > 0) {
-        store_watch_ack(source->watch);
-    }
-    count_revision(feed);
-    read_next(feed);
+    return false;
 }
 
-static bool watch_store(Feed *feed, Error *err)
+static StoreKv kv_of(const StateEntry *entry)
 {
+    return entry == NULL ? (StoreKv){ 0 }
+                         : (StoreKv){ .key = entry->key,
+                                      .value = entry->value,
+                                      .create_revision = entry->create_revision,
+                                      .mod_revision = entry->mod_revision,
+                                      .version = entry->version,
+                                      .lease = entry->lease };
+}
+
+static void entry_changed(void *context, const StateEntry *now, const StateEntry *before)
+{
+    Feed *feed = context;
+    const StateEntry *one = now != NULL ? now : before;
+    if (!feed->is_attached || !is_watched(feed, one->key)) {
+        return;
+    }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    int64_t now = store_status(feed->settings.at.store).revision;
-    feed->revision = now;
+    StoreEvent event = { .deleted = now == NULL,
+                         .kv = kv_of(one),
+                         .has_previous = before != NULL,
+                         .previous = kv_of(before) };
+    Str names[KIND_TOUCHED_MAX];
+    uint32_t count = kind_touched(feed->kind, &arena, feed->settings.at.prefix, &event, names);
+    for (uint32_t i = 0; i < count; i++) {
+        touch(feed, names[i]);
+    }
+}
+
+static void settled(void *context)
+{
+    Feed *feed = context;
+    if (feed->is_attached) {
+        go_on(feed);
+    }
+}
+
+/* What such a kind tells of is each change, not what is there in the end: those who watch go on from what
+ * they were told, by the log of the store. */
+static void reread(void *context)
+{
+    Feed *feed = context;
+    if (feed->is_attached && (feed->kind->is_log || feed->kind->touched_by != NULL)) {
+        lose(feed, "the log of the store was compacted");
+    }
+}
+
+/* What is there already is listed. */
+static void follow_state(Feed *feed)
+{
+    State *state = feed->settings.at.state;
     for (uint32_t i = 0; i < FEED_SOURCES_MAX; i++) {
-        Str key = feed->kind->watched(feed->kind, &arena, feed->settings.at.prefix, i);
+        Str key = feed->kind->watched(feed->kind, &feed->own, feed->settings.at.prefix, i);
         if (key.len == 0) {
             break;
         }
-        FeedSource *source = &feed->sources[feed->source_count++];
-        *source = (FeedSource){ .feed = feed, .told = now };
-        StoreWatchSpec spec = { .key = key,
-                                .end = store_prefix_end(&arena, key),
-                                .from = now + 1,
-                                .previous = feed->kind->touched_by != NULL,
-                                .done = batch_came,
-                                .context = source };
-        if (!store_watch(feed->settings.at.store, &spec, &source->watch, err)) {
-            return false;
-        }
+        feed->prefixes[feed->prefix_count++] = key;
     }
-    return true;
+    feed->view = (StateView){ .kinds = UINT64_MAX,
+                              .changed = entry_changed,
+                              .settled = settled,
+                              .reread = reread,
+                              .context = feed };
+    state_attach(state, &feed->view);
+    feed->is_attached = true;
+    feed->revision = state_age(state).revision;
 }
 
 /* --- What the store does not have ------------------------------------------------------------ */
@@ -494,7 +519,7 @@ static void touch_others(Feed *feed, const TableName *names, uint32_t count,
             found = found || strcmp(names[i].text, others[k].text) == 0;
         }
         if (!found) {
-            touch(feed, str_from_c(names[i].text), feed->revision + 1);
+            touch(feed, str_from_c(names[i].text));
         }
     }
 }
@@ -540,7 +565,7 @@ void feed_look_again(Api *api, const Kind *kind)
     Feed *feed = feed_find(api, kind);
     if (feed != NULL) {
         look_at_unstored(feed);
-        read_next(feed);
+        go_on(feed);
     }
 }
 
@@ -555,7 +580,7 @@ static void add_member(Feed *feed, FeedMember *member)
     feed->members = member;
 }
 
-bool feed_join(Api *api, const Kind *kind, FeedMember *member, Error *err)
+void feed_join(Api *api, const Kind *kind, FeedMember *member)
 {
     Feed *feed = feed_find(api, kind);
     if (feed != NULL) {
@@ -563,21 +588,20 @@ bool feed_join(Api *api, const Kind *kind, FeedMember *member, Error *err)
         if (feed->is_ready) {
             member->ready(member->context);
         }
-        return true;
+        return;
     }
     feed = memory_new(sizeof *feed);
     feed->api = api;
     feed->kind = kind;
     feed->settings = api->settings;
     feed->after = buf_make(BUF_UNLIMITED);
+    arena_init(&feed->own, ARENA_UNLIMITED);
     arena_init(&feed->work, ARENA_UNLIMITED);
     loop_timer_init(&feed->beat, feed->settings.at.loop, beat, feed);
+    loop_task_init(&feed->next_read, read_next, feed);
     feed->next = api->feeds;
     api->feeds = feed;
-    if (!watch_store(feed, err)) {
-        retire(feed);
-        return false;
-    }
+    follow_state(feed);
     loop_timer_start(&feed->beat, BEAT_MS);
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -587,7 +611,6 @@ bool feed_join(Api *api, const Kind *kind, FeedMember *member, Error *err)
         feed->is_ready = true;
         member->ready(member->context);
     } else {
-        read_page(feed);
+        go_on(feed);
     }
-    return true;
 }

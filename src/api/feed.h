@@ -1,5 +1,5 @@
-/* What happens to the objects of one kind, for all who watch them: one watch of the store per prefix,
- * and one read and one rendering per change, however many there are. Loop thread.
+/* What happens to the objects of one kind, for all who watch them: a view of the state, and one read and
+ * one rendering per change, however many there are. Loop thread.
  *
  * A touch of a key makes its object due; what is touched again before it is read is read once. Objects
  * are read one after another, so that of one object the states told only get newer.
@@ -44,8 +44,7 @@ struct FeedMember {
     FeedMember *next, *previous;
 };
 
-/* False: the store does not let itself be watched. */
-MUST_CHECK bool feed_join(Api *api, const Kind *kind, FeedMember *member, Error *err);
+void feed_join(Api *api, const Kind *kind, FeedMember *member);
 /* At any time, also from within; fine when it is in none. */
 void feed_leave(FeedMember *member);
 
@@ -54,7 +53,7 @@ void feed_look_again(Api *api, const Kind *kind);
 
 const ApiSettings *feed_settings(const Feed *feed);
 /* Whatever was touched up to here has been told. */
-int64_t feed_revision(const Feed *feed);
+int64_t feed_revision(Feed *feed);
 /* Whether the feed has told this state of the object, or a newer one is none. */
 bool feed_has(const Feed *feed, Str name, int64_t revision);
 /* The event, made once for all. */

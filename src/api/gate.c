@@ -1,6 +1,6 @@
 #include "api/gate.h"
 
-#include "api/host_check.h"
+#include "net/host_check.h"
 
 const HttpField gate_fields[] = {
     { "Cache-Control", "no-store" },
@@ -31,12 +31,32 @@ static bool check_host(const ApiSettings *settings, const HttpRequest *request, 
                      "'eden init' was given and by its own addresses");
 }
 
+/* A proxy and this server must not judge by different copies of such a header, so a second copy is
+ * refused. Host and what says how long a body is are the parser's (net/http1.h). */
+static bool check_single(const Http1Head *head, Error *err)
+{
+    static const char *const fields[] = {
+        "Origin",        "Authorization",   "Cookie",       "Eden-CSRF",   "If-Match",
+        "If-None-Match", "Idempotency-Key", "Content-Type", "Eden-Reason",
+    };
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        if (http1_count(head, fields[i]) > 1) {
+            return error_set(err, ERROR_INVALID, "more than one '%s' header", fields[i]);
+        }
+    }
+    return true;
+}
+
 bool gate_pass(const ApiSettings *settings, const HttpRequest *request, int *status,
                const char **allow, Error *err)
 {
     const Http1Head *head = http_request_head(request);
     const Str *host = http1_find(head, "Host"), *origin = http1_find(head, "Origin");
     *allow = NULL;
+    *status = 400;
+    if (!check_single(head, err)) {
+        return false;
+    }
     if (http_request_peer(request)->is_local) {
         return true;
     }

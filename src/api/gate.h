@@ -4,9 +4,10 @@
 
 #include "api/api.h"
 
-/* Host and Origin are this server's (api/host_check.h), and nobody asks what pages elsewhere may do
- * here: they may do nothing. Fails with the status to refuse it with. The Unix socket, which no browser
- * reaches, takes everything. `allow`: what "Allow" is to say, or NULL. */
+/* No header that decides something is there twice. Host and Origin are this server's
+ * (net/host_check.h), and CORS preflights are refused; requests on the Unix socket, which no browser
+ * reaches, are not checked for these. Fails with the status to refuse it with.
+ * `allow`: what "Allow" is to say, or NULL. */
 MUST_CHECK bool gate_pass(const ApiSettings *settings, const HttpRequest *request, int *status,
                           const char **allow, Error *err);
 

@@ -5,7 +5,7 @@
 #include "api/routes.h"
 
 #define KIND(constant, name, plural, row)
-#define ROUTE(constant, method, pattern, kind, verb, query, body_max, handler, help) \
+#define ROUTE(constant, method, pattern, kind, verb, query, body_max, types, flags, handler, help) \
     void handler(ApiCall *call);
 #include "api/routes.def"
 #undef ROUTE

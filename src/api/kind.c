@@ -14,6 +14,34 @@ const Kind *const kinds[] = {
     NULL
 };
 
+void kind_list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+               KindListed *done, void *context)
+{
+    KindItems items;
+    Error err;
+    if (kind->list == NULL) {
+        kind->ask_list(kind, settings, arena, page, done, context);
+    } else if (kind->list(kind, settings, arena, page, &items, &err)) {
+        done(context, &items, NULL);
+    } else {
+        done(context, NULL, &err);
+    }
+}
+
+void kind_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name, KindGot *done,
+              void *context)
+{
+    KindItem item;
+    Error err;
+    if (kind->get == NULL) {
+        kind->ask_get(kind, settings, arena, name, done, context);
+    } else if (kind->get(kind, settings, arena, name, &item, &err)) {
+        done(context, &item, NULL);
+    } else {
+        done(context, NULL, &err);
+    }
+}
+
 const Kind *kind_find(Str name)
 {
     for (size_t i = 0; kinds[i] != NULL; i++) {
@@ -22,6 +50,43 @@ const Kind *kind_find(Str name)
         }
     }
     return NULL;
+}
+
+static void add_column(KindColumn column, bool wide, KindColumn *out, uint32_t *count)
+{
+    if (wide || !column.is_wide) {
+        BUG_IF(*count == KIND_COLUMNS_MAX);
+        out[(*count)++] = column;
+    }
+}
+
+uint32_t kind_columns(Arena *arena, const Kind *kind, bool wide, KindColumn out[KIND_COLUMNS_MAX])
+{
+    const struct {
+        const char *part;
+        const RecordField *fields;
+        bool is_late;
+    } parts[] = {
+        { "spec", kind->spec, false },
+        { "status", kind->status, false },
+        { "spec", kind->spec, true },
+    };
+    uint32_t count = 0;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        for (const RecordField *field = parts[i].fields; field != NULL && field->name != NULL;
+             field++) {
+            const RecordColumn *column = &field->column;
+            if (column->title != NULL && column->is_late == parts[i].is_late) {
+                Str path = arena_format(arena, "%s.%s", parts[i].part, field->name);
+                add_column((KindColumn){ column->title, path.data, column->is_wide, column->none },
+                           wide, out, &count);
+            }
+        }
+    }
+    for (const KindColumn *own = kind->columns; own != NULL && own->title != NULL; own++) {
+        add_column(*own, wide, out, &count);
+    }
+    return count;
 }
 
 /* Version 8 of RFC 9562: what it is made of is our own affair. */
@@ -130,23 +195,6 @@ void object_print(Arena *arena, Buf *out, const Kind *kind, const KindItem *item
     Error err;
     bool printed = json_print(out, object_value(arena, kind, item), NULL, &err);
     BUG_IF(!printed); /* it was read from JSON, or made of texts and numbers */
-}
-
-StoreOp kind_page_range(Arena *arena, Str all, const KindPage *page)
-{
-    /* Behind the last one is the first key that follows it. */
-    Str from = page->after.len > 0 ? arena_join(arena, all, page->after, STR("\0")) : all;
-    return (StoreOp){
-        .kind = STORE_RANGE, .key = from, .end = store_prefix_end(arena, all), .limit = page->limit
-    };
-}
-
-/* What stands behind the prefix, whether it is a name or not. */
-Str kind_page_next(Arena *arena, Str all, const StoreOpReply *range)
-{
-    return range->more
-               ? arena_copy(arena, str_from_offset(range->kvs[range->kv_count - 1].key, all.len))
-               : STR_EMPTY;
 }
 
 void object_set_text(Arena *arena, Map *map, const char *name, Str text)

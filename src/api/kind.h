@@ -9,6 +9,7 @@
 #include "api/routes.h"
 #include "lang/record.h"
 #include "lang/value.h"
+#include "model/selector.h"
 
 #define OBJECT_API_VERSION "v1alpha"
 
@@ -19,6 +20,7 @@ enum {
     KIND_PAGE_MAX = 1000,
     KIND_TOUCHED_MAX = 2,   /* objects that one change of a key is about */
     KIND_UNSTORED_MAX = 16, /* objects of a kind that are in no key */
+    KIND_COLUMNS_MAX = 32,
 };
 
 /* What can be done with a kind beside what its own routes do; all can be watched. */
@@ -38,6 +40,7 @@ typedef struct KindItem {
     int64_t revision;   /* of its last change; 0: nobody knows, or the store has none of it */
     int64_t created_ms; /* 0: nobody knows */
     Value spec, status; /* maps; missing: none */
+    Value unknown;      /* what a newer server wrote beside those into its record */
     Str error;          /* why it cannot be read, and is only its name; empty: it can */
     bool hides_labels;  /* it may have some, but they cannot be read, though the rest of it can */
 } KindItem;
@@ -53,6 +56,11 @@ typedef struct KindItems {
 typedef struct KindPage {
     Str after;      /* `next` of the page before; empty: the first one */
     uint32_t limit; /* 1 to KIND_PAGE_MAX */
+    /* That of the page before, for kinds that are read from the store, so that all pages are as of one,
+     * as long as the store's log reaches back; 0: the first one. */
+    int64_t revision;
+    /* What it does not match may be left out already, and who asked leaves the rest out. NULL: none. */
+    const Selector *selector;
 } KindPage;
 
 /* What somebody wants an object to be: checked against the fields of its kind. */
@@ -69,10 +77,10 @@ typedef void KindGot(void *context, const KindItem *item, const Error *err);
 
 typedef struct Kind Kind;
 
-/* A column of a table. */
+/* A column of a table that is no field of spec or status: those say theirs themselves. */
 typedef struct KindColumn {
     const char *title; /* NULL ends a list */
-    const char *path;  /* "status.state" */
+    const char *path;  /* "metadata.labels" */
     bool is_wide;      /* only in wide tables */
     const char *none;  /* what stands there when the object has nothing; NULL: "-" */
 } KindColumn;
@@ -83,7 +91,7 @@ struct Kind {
     const char *help;                 /* one sentence */
     uint32_t verbs;                   /* KindVerbs */
     const RecordField *spec, *status; /* what they may hold; NULL: nothing */
-    const KindColumn *columns;        /* behind the name */
+    const KindColumn *columns;        /* behind those of the fields; NULL: none */
     const char *name_help;            /* what its name is; NULL: any word */
     bool is_labeled;                  /* takes labels and annotations; else none are given to it */
 
@@ -93,12 +101,18 @@ struct Kind {
      * is among the problems already. Pure. */
     void (*check)(Arena *arena, const KindDraft *draft, FieldProblems *problems);
 
-    /* Each calls `done` exactly once, in a later turn or within; what is not there is
-     * ERROR_NOT_FOUND. What `done` is given lives in `arena`, or for the call. */
-    void (*list)(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
-                 KindListed *done, void *context);
-    void (*get)(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                KindGot *done, void *context);
+    /* From the state, without waiting; what is not there is ERROR_NOT_FOUND. What they give lives in
+     * `arena`, or until the loop's next turn. */
+    bool (*list)(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindItems *out, Error *err);
+    bool (*get)(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindItem *out, Error *err);
+    /* Instead of these, of kinds that are read from the store, since their values are large or many: each
+     * calls `done` exactly once, in a later turn or within. */
+    void (*ask_list)(const Kind *kind, const ApiSettings *settings, Arena *arena,
+                     const KindPage *page, KindListed *done, void *context);
+    void (*ask_get)(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                    KindGot *done, void *context);
 
     /* Each ends in kind_create_done, kind_update_done, kind_remove_done or an answer of its own. A
      * revision of the draft, or of what is removed, that is not the object's any more is
@@ -121,13 +135,24 @@ struct Kind {
     /* Objects are only added, called by numbers that grow, and a list has the newest first. There may be
      * any number of them, so a watch begins with the newest ones only; that old ones go is not told. */
     bool is_log;
+    /* Its objects are called like nodes, and lists of them can be selected by facts (cluster/facts_selector.h)
+     * by who may list facts. */
+    bool selects_facts;
 };
+
+/* Either way: calls `done` exactly once, in a later turn or within. What it is given lives in `arena`, or
+ * for the call. */
+void kind_list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+               KindListed *done, void *context);
+void kind_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name, KindGot *done,
+              void *context);
 
 /* What the status of objects says that cannot be read: for the fields of kinds that have such. */
 #define KIND_UNREADABLE_FIELDS                                             \
     { .name = "state",                                                     \
       .type = RECORD_CHOICE,                                               \
       .choices = "unreadable",                                             \
+      .column = { "STATE", "good" },                                       \
       .help = "only there when what the store has of it cannot be read" }, \
     {                                                                      \
         .name = "error", .help = "why it cannot be read"                   \
@@ -135,6 +160,10 @@ struct Kind {
 
 /* Whether selectors can be asked about it: what cannot be read may have any labels. */
 bool kind_item_shows_labels(const KindItem *item);
+
+/* The columns of a table of its objects behind the name: those of spec and status, with the late ones
+ * behind, and the further ones of the row. Gives how many. */
+uint32_t kind_columns(Arena *arena, const Kind *kind, bool wide, KindColumn out[KIND_COLUMNS_MAX]);
 
 /* By its plural or its name; NULL: there is none. */
 const Kind *kind_find(Str name);
@@ -152,11 +181,6 @@ void object_uuid(const Kind *kind, Str unique, char out[OBJECT_UUID_TEXT + 1]);
 MUST_CHECK bool object_name_check(Str name, Error *err);
 /* As JSON. */
 void object_print(Arena *arena, Buf *out, const Kind *kind, const KindItem *item);
-
-/* A page of the keys that start with `all`. */
-StoreOp kind_page_range(Arena *arena, Str all, const KindPage *page);
-/* `next` of what that range gave; empty: there are no more. */
-Str kind_page_next(Arena *arena, Str all, const StoreOpReply *range);
 
 /* A copy of the text, in the spec or status of an object that is being made. */
 void object_set_text(Arena *arena, Map *map, const char *name, Str text);

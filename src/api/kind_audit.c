@@ -148,36 +148,37 @@ static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *na
 
 /* --- The row --------------------------------------------------------------------------------- */
 
+/* In the order of the columns. */
 static const RecordField status[] = {
-    { .name = "time", .type = RECORD_TIME, .help = "when" },
-    { .name = "who", .help = "who has asked" },
+    { .name = "time", .type = RECORD_TIME, .column = { "TIME" }, .help = "when" },
+    { .name = "who", .column = { "WHO" }, .help = "who has asked" },
+    { .name = "verb", .column = { "VERB" }, .help = "what was asked for" },
+    { .name = "kind", .column = { "KIND" }, .help = "of which kind it is" },
+    { .name = "name", .column = { "OBJECT" }, .help = "to which one" },
+    { .name = "outcome",
+      .type = RECORD_CHOICE,
+      .choices = "asked|done|failed|denied|unknown",
+      .column = { "OUTCOME" },
+      .help = "what came of it; unknown: no answer came from the store, and it may have "
+              "happened" },
+    { .name = "reason", .column = { "REASON" }, .help = "what they have said about it" },
     { .name = "by",
       .type = RECORD_CHOICE,
       .choices = "local|token|certificate|session|node|join",
+      .column = { "BY", .is_wide = true },
       .help = "what they have shown" },
-    { .name = "address", .help = "address of the client" },
-    { .name = "verb", .help = "what was asked for" },
-    { .name = "kind", .help = "of which kind it is" },
-    { .name = "name", .help = "to which one" },
-    { .name = "reason", .help = "what they have said about it" },
-    { .name = "request", .help = "the same for what was asked and what came of it" },
-    { .name = "outcome",
-      .type = RECORD_CHOICE,
-      .choices = "asked|done|failed|denied",
-      .help = "what came of it" },
-    { .name = "detail", .help = "why it failed or was denied" },
+    { .name = "address",
+      .column = { "ADDRESS", .is_wide = true },
+      .help = "address of the client" },
+    { .name = "detail",
+      .column = { "DETAIL", .is_wide = true },
+      .help = "why it failed, was denied or is unknown" },
+    { .name = "request",
+      .column = { "REQUEST", .is_wide = true },
+      .help = "the same for what was asked and what came of it" },
     { .name = "previous", .help = "the hash of the entry before" },
     { .name = "hash", .help = "of this entry, with the one before in it" },
     { 0 },
-};
-
-static const KindColumn columns[] = {
-    { "TIME", "status.time", false, NULL },      { "WHO", "status.who", false, NULL },
-    { "VERB", "status.verb", false, NULL },      { "KIND", "status.kind", false, NULL },
-    { "OBJECT", "status.name", false, NULL },    { "OUTCOME", "status.outcome", false, NULL },
-    { "REASON", "status.reason", false, NULL },  { "BY", "status.by", true, NULL },
-    { "ADDRESS", "status.address", true, NULL }, { "DETAIL", "status.detail", true, NULL },
-    { "REQUEST", "status.request", true, NULL }, { 0 },
 };
 
 const Kind kind_audit = {
@@ -186,10 +187,9 @@ const Kind kind_audit = {
     .help = "Who has asked for what, and what came of it; a list begins with the newest.",
     .verbs = KIND_LIST | KIND_GET,
     .status = status,
-    .columns = columns,
     .name_help = "its number",
-    .list = list,
-    .get = get,
+    .ask_list = list,
+    .ask_get = get,
     .watched = watched,
     .touched = touched,
     .is_log = true,

@@ -68,7 +68,7 @@ static KindItem own_item(const Kind *kind, Arena *arena, const Certificate *cert
 /* Whether it was taken back is not in its record. */
 static KindItem node_item(const Kind *kind, Arena *arena, const NodeEntry *node, int64_t now_ms)
 {
-    const NodeRecord *record = &node->record;
+    const NodeRecord *record = &node->node->record;
     CertificateFacts facts = { .serial = str_from_c(record->serial),
                                .usage = "node",
                                .owner = str_from_c(record->name),
@@ -115,214 +115,158 @@ enum {
     OWN_MAX = KIND_UNSTORED_MAX /* CAs and certificates of this server */
 };
 
-typedef struct CertificateReading {
+/* What a page or a search has found so far. */
+typedef struct CertificateItems {
     const Kind *kind;
-    ClusterStore at; /* not the settings: the store may answer when the API is gone */
-    Roster *const *roster;
+    const ClusterStore *at;
     Arena *arena;
-    uint32_t limit;
-    KindItem *items;
+    int64_t now_ms;
+    KindItem *items; /* room for a page and OWN_MAX */
     uint32_t count;
-    Str name; /* of the one that is wanted */
-    KindListed *listed;
-    KindGot *got;
-    void *context;
-} CertificateReading;
+} CertificateItems;
 
-static int64_t now_of(const CertificateReading *reading)
+static CertificateItems items_new(const Kind *kind, const ApiSettings *settings, Arena *arena,
+                                  uint32_t limit)
 {
-    return loop_wall_ms(reading->at.loop);
+    return (CertificateItems){ .kind = kind,
+                               .at = &settings->at,
+                               .arena = arena,
+                               .now_ms = loop_wall_ms(settings->at.loop),
+                               .items = ARENA_ARRAY(arena, KindItem, limit + OWN_MAX) };
 }
 
-static void add(CertificateReading *reading, KindItem item)
+static void add(CertificateItems *found, KindItem item)
 {
-    reading->items[reading->count++] = item;
+    found->items[found->count++] = item;
 }
 
-static void add_own(CertificateReading *reading, const ApiSettings *settings)
+static void add_own(CertificateItems *found, const ApiSettings *settings)
 {
     if (settings->authority == NULL || settings->own == NULL) {
         return;
     }
     CertificateSet cas = authority_cas(settings->authority)->trusted;
     for (uint32_t i = 0; i < cas.count && i < OWN_MAX - 2; i++) {
-        add(reading, own_item(reading->kind, reading->arena, &cas.items[i], "ca", settings->cluster,
-                              now_of(reading)));
+        add(found, own_item(found->kind, found->arena, &cas.items[i], "ca", settings->cluster,
+                            found->now_ms));
     }
-    add(reading, own_item(reading->kind, reading->arena,
-                          &own_credential(settings->own, OWN_KIND_SERVING)->chain.items[0],
-                          "serving", settings->node, now_of(reading)));
-    add(reading, own_item(reading->kind, reading->arena,
-                          &own_credential(settings->own, OWN_KIND_NODE)->chain.items[0], "server",
-                          settings->node, now_of(reading)));
+    add(found, own_item(found->kind, found->arena,
+                        &own_credential(settings->own, OWN_KIND_SERVING)->chain.items[0], "serving",
+                        settings->node, found->now_ms));
+    add(found, own_item(found->kind, found->arena,
+                        &own_credential(settings->own, OWN_KIND_NODE)->chain.items[0], "server",
+                        settings->node, found->now_ms));
 }
 
-static void list_end(const CertificateReading *reading, Str next, int64_t revision)
+/* `next` is where the next page begins; empty behind the last node. */
+static bool add_nodes(CertificateItems *found, Str after, uint32_t limit, Str *next, Error *err)
 {
-    KindItems items = {
-        .items = reading->items, .count = reading->count, .next = next, .revision = revision
-    };
-    reading->listed(reading->context, &items, NULL);
-}
-
-static void users_listed(void *context, const CredentialPage *page, const Error *err)
-{
-    CertificateReading *reading = context;
-    if (err != NULL) {
-        reading->listed(reading->context, NULL, err);
-        return;
+    NodesPage page = { .after = after, .limit = limit };
+    NodesListing listing;
+    if (!nodes_list(found->arena, found->at, &page, &listing, err)) {
+        return false;
     }
-    for (uint32_t i = 0; i < page->count; i++) {
-        add(reading, user_item(reading->kind, reading->arena, &page->entries[i], now_of(reading)));
-    }
-    Str next = STR_EMPTY;
-    if (page->next.len > 0) {
-        next = arena_join(reading->arena, AFTER_USERS, page->next, STR_EMPTY);
-    }
-    list_end(reading, next, page->revision);
-}
-
-static void list_users(CertificateReading *reading, Str after)
-{
-    credential_records_list(&reading->at, &user_certificate_records, after,
-                            reading->limit - reading->count, users_listed, reading);
-}
-
-static void nodes_listed(void *context, const NodesListing *listing, const Error *err)
-{
-    CertificateReading *reading = context;
-    if (err != NULL) {
-        reading->listed(reading->context, NULL, err);
-        return;
-    }
-    for (uint32_t i = 0; i < listing->node_count; i++) {
-        if (listing->nodes[i].record.serial[0] != '\0') {
-            add(reading,
-                node_item(reading->kind, reading->arena, &listing->nodes[i], now_of(reading)));
+    for (uint32_t i = 0; i < listing.node_count; i++) {
+        if (listing.nodes[i].node->record.serial[0] != '\0') {
+            add(found, node_item(found->kind, found->arena, &listing.nodes[i], found->now_ms));
         }
     }
     /* Behind the nodes come machines that ask, which have none. */
-    bool more = listing->next.len > 0 && listing->waiting_count == 0;
-    if (!more && reading->count < reading->limit) {
-        list_users(reading, STR_EMPTY);
-        return;
-    }
-    Str next =
-        more ? arena_join(reading->arena, AFTER_NODES, listing->next, STR_EMPTY) : AFTER_USERS;
-    list_end(reading, next, store_status(reading->at.store).revision);
+    bool more = listing.next.len > 0 && listing.waiting_count == 0;
+    *next = more ? arena_join(found->arena, AFTER_NODES, listing.next, STR_EMPTY) : STR_EMPTY;
+    return true;
 }
 
-static CertificateReading *reading_new(const Kind *kind, const ApiSettings *settings, Arena *arena)
+static bool add_users(CertificateItems *found, Str after, uint32_t limit, Str *next, Error *err)
 {
-    CertificateReading *reading = ARENA_NEW(arena, CertificateReading);
-    *reading = (CertificateReading){
-        .kind = kind, .at = settings->at, .roster = settings->roster, .arena = arena
-    };
-    return reading;
+    CredentialPage page;
+    if (!credential_records_list(found->arena, found->at, &user_certificate_records, after, limit,
+                                 &page, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < page.count; i++) {
+        add(found, user_item(found->kind, found->arena, &page.entries[i], found->now_ms));
+    }
+    *next = page.next.len == 0 ? STR_EMPTY
+                               : arena_join(found->arena, AFTER_USERS, page.next, STR_EMPTY);
+    return true;
 }
 
-static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
-                 KindListed *done, void *context)
+static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindItems *out, Error *err)
 {
-    CertificateReading *reading = reading_new(kind, settings, arena);
-    Str after = arena_copy(arena, page->after);
-    Error err;
-    reading->limit = page->limit;
-    reading->items = ARENA_ARRAY(arena, KindItem, page->limit + OWN_MAX);
-    reading->listed = done;
-    reading->context = context;
-    if (str_starts(after, AFTER_USERS)) {
-        list_users(reading, str_from_offset(after, AFTER_USERS.len));
-        return;
-    }
-    if (after.len > 0 && !str_starts(after, AFTER_NODES)) {
-        error_set(&err, ERROR_INVALID, "'continue' is nothing that a page has said");
-        done(context, NULL, &err);
-        return;
+    CertificateItems found = items_new(kind, settings, arena, page->limit);
+    Str after = page->after, next = STR_EMPTY;
+    bool of_users = str_starts(after, AFTER_USERS);
+    if (after.len > 0 && !of_users && !str_starts(after, AFTER_NODES)) {
+        return error_set(err, ERROR_INVALID, "'continue' is nothing that a page has said");
     }
     if (after.len == 0) {
-        add_own(reading, settings);
+        add_own(&found, settings);
     }
-    NodesPage nodes = { .after = after.len == 0 ? after : str_from_offset(after, AFTER_NODES.len),
-                        .limit = page->limit };
-    nodes_list(&settings->at, &nodes, nodes_listed, reading);
+    if (!of_users) {
+        Str behind = after.len == 0 ? after : str_from_offset(after, AFTER_NODES.len);
+        if (!add_nodes(&found, behind, page->limit, &next, err)) {
+            return false;
+        }
+        after = AFTER_USERS;
+        of_users = next.len == 0 && found.count < page->limit;
+        next = next.len == 0 && !of_users ? AFTER_USERS : next;
+    }
+    if (of_users && !add_users(&found, str_from_offset(after, AFTER_USERS.len),
+                               page->limit - found.count, &next, err)) {
+        return false;
+    }
+    *out = (KindItems){ .items = found.items,
+                        .count = found.count,
+                        .next = next,
+                        .revision = state_age(settings->at.state).revision };
+    return true;
 }
 
 /* --- One ------------------------------------------------------------------------------------- */
 
-static void tell_absent(const CertificateReading *reading)
+static bool find_own(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                     KindItem *out)
 {
-    Error err;
-    error_set(&err, ERROR_NOT_FOUND, "there is no certificate '%" STR_FMT "'",
-              STR_ARG(reading->name));
-    reading->got(reading->context, NULL, &err);
-}
-
-/* The record says what is so; it may have got another one since. */
-static void node_came(void *context, const NodeView *view, const Error *err)
-{
-    const CertificateReading *reading = context;
-    if (err != NULL && err->kind != ERROR_NOT_FOUND) {
-        reading->got(reading->context, NULL, err);
-        return;
-    }
-    if (err != NULL || !view->is_member || !str_eq_c(reading->name, view->node.record.serial)) {
-        tell_absent(reading);
-        return;
-    }
-    KindItem item = node_item(reading->kind, reading->arena, &view->node, now_of(reading));
-    reading->got(reading->context, &item, NULL);
-}
-
-/* Not before the store has answered something: what somebody else who watches it was told is known
- * to the roster by then. */
-static void find_among_nodes(CertificateReading *reading)
-{
-    const Roster *roster = reading->roster == NULL ? NULL : *reading->roster;
-    Error err;
-    if (reading->roster != NULL && (roster == NULL || !roster_is_current(roster))) {
-        error_set(&err, ERROR_UNAVAILABLE, "it is not known at present who the nodes are");
-        reading->got(reading->context, NULL, &err);
-        return;
-    }
-    const RosterNode *node = roster == NULL ? NULL : roster_find_serial(roster, reading->name);
-    if (node == NULL) {
-        tell_absent(reading);
-        return;
-    }
-    nodes_show(&reading->at, str_from_c(node->name), node_came, reading);
-}
-
-static void find_among_users(void *context, const CredentialEntry *entry, const Error *err)
-{
-    CertificateReading *reading = context;
-    if (err != NULL && err->kind == ERROR_NOT_FOUND) {
-        find_among_nodes(reading);
-    } else if (err != NULL) {
-        reading->got(reading->context, NULL, err);
-    } else {
-        KindItem item = user_item(reading->kind, reading->arena, entry, now_of(reading));
-        reading->got(reading->context, &item, NULL);
-    }
-}
-
-static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                KindGot *done, void *context)
-{
-    CertificateReading *reading = reading_new(kind, settings, arena);
-    reading->name = arena_copy(arena, name);
-    reading->items = ARENA_ARRAY(arena, KindItem, OWN_MAX);
-    reading->got = done;
-    reading->context = context;
-    add_own(reading, settings);
-    for (uint32_t i = 0; i < reading->count; i++) {
-        if (str_eq(reading->items[i].name, name)) {
-            done(context, &reading->items[i], NULL);
-            return;
+    CertificateItems found = items_new(kind, settings, arena, 0);
+    add_own(&found, settings);
+    for (uint32_t i = 0; i < found.count; i++) {
+        if (str_eq(found.items[i].name, name)) {
+            *out = found.items[i];
+            return true;
         }
     }
-    credential_records_get(&settings->at, &user_certificate_records, reading->name,
-                           find_among_users, reading);
+    return false;
+}
+
+static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindItem *out, Error *err)
+{
+    const ClusterStore *at = &settings->at;
+    int64_t now_ms = loop_wall_ms(at->loop);
+    CredentialEntry user;
+    NodeView view;
+    if (find_own(kind, settings, arena, name, out)) {
+        return true;
+    }
+    if (credential_records_get(arena, at, &user_certificate_records, name, &user, err)) {
+        *out = user_item(kind, arena, &user, now_ms);
+        return true;
+    }
+    if (err->kind != ERROR_NOT_FOUND) {
+        return false;
+    }
+    const RosterNode *node = roster_find_serial(at->roster, name);
+    if (node == NULL) {
+        return error_set(err, ERROR_NOT_FOUND, "there is no certificate '%" STR_FMT "'",
+                         STR_ARG(name));
+    }
+    if (!nodes_show(arena, at, str_from_c(node->record.name), &view, err)) {
+        return false;
+    }
+    *out = node_item(kind, arena, &view.node, now_ms);
+    return true;
 }
 
 /* --- Making and taking back ------------------------------------------------------------------ */
@@ -455,13 +399,12 @@ static uint32_t touched_by(const Kind *kind, Arena *arena, Str prefix, const Sto
 
 static uint32_t unstored(const ApiSettings *settings, Arena *arena, Str names[KIND_UNSTORED_MAX])
 {
-    CertificateReading *reading = reading_new(&kind_certificate, settings, arena);
-    reading->items = ARENA_ARRAY(arena, KindItem, OWN_MAX);
-    add_own(reading, settings);
-    for (uint32_t i = 0; i < reading->count; i++) {
-        names[i] = reading->items[i].name;
+    CertificateItems found = items_new(&kind_certificate, settings, arena, 0);
+    add_own(&found, settings);
+    for (uint32_t i = 0; i < found.count; i++) {
+        names[i] = found.items[i].name;
     }
-    return reading->count;
+    return found.count;
 }
 
 /* --- The row --------------------------------------------------------------------------------- */
@@ -473,6 +416,7 @@ static const RecordField spec[] = {
       .is_required = true,
       .min = 1,
       .max = ROLE_NAME_MAX,
+      .column = { "ROLES", .is_late = true },
       .help = "what they may do; none that its maker does not have" },
     { .name = "csr", .max = 16 << 10, .help = "the request for it, as PEM; not kept" },
     { .name = "life",
@@ -487,27 +431,26 @@ static const RecordField status[] = {
     { .name = "usage",
       .type = RECORD_CHOICE,
       .choices = "ca|serving|server|node|user",
+      .column = { "USAGE" },
       .help = "what it is for" },
-    { .name = "owner", .help = "the cluster, the node or the user that it names" },
-    { .name = "expires", .type = RECORD_TIME, .help = "until when it is good" },
+    { .name = "owner",
+      .column = { "OWNER" },
+      .help = "the cluster, the node or the user that it names" },
     { .name = "state",
       .type = RECORD_CHOICE,
       .choices = "good|expired|revoked|unreadable",
+      .column = { "STATE" },
       .help = "what it is worth; nothing when its record cannot be read" },
+    { .name = "expires",
+      .type = RECORD_TIME,
+      .column = { "EXPIRES" },
+      .help = "until when it is good" },
     { .name = "error", .help = "why its record cannot be read" },
-    { .name = "made_by", .help = "who made it, when it is a user's" },
+    { .name = "made_by",
+      .column = { "MADE BY", .is_wide = true },
+      .help = "who made it, when it is a user's" },
     { .name = "certificate", .help = "itself, as PEM: shown when it is made" },
     { .name = "bundle", .help = "the CAs to trust, as PEM: shown when it is made" },
-    { 0 },
-};
-
-static const KindColumn columns[] = {
-    { "USAGE", "status.usage", false, NULL },
-    { "OWNER", "status.owner", false, NULL },
-    { "STATE", "status.state", false, NULL },
-    { "EXPIRES", "status.expires", false, NULL },
-    { "ROLES", "spec.roles", false, NULL },
-    { "MADE BY", "status.made_by", true, NULL },
     { 0 },
 };
 
@@ -518,7 +461,6 @@ const Kind kind_certificate = {
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_DELETE,
     .spec = spec,
     .status = status,
-    .columns = columns,
     .name_help = "its serial number",
     .check = check,
     .list = list,

@@ -3,22 +3,19 @@
 #include "api/kind_stored.h"
 
 static const RecordField spec[] = {
-    { .name = "title", .max = 100, .help = "what people call this cluster, shown above its pages" },
+    { .name = "title",
+      .max = 100,
+      .column = { "TITLE" },
+      .help = "what people call this cluster, shown above its pages" },
     { .name = "color",
       .type = RECORD_CHOICE,
       .choices = "gray|green|blue|orange|red",
+      .column = { "COLOR" },
       .help = "of that title, to tell production from other clusters" },
     { 0 },
 };
 
 static const RecordField status[] = { KIND_UNREADABLE_FIELDS, { 0 } };
-
-static const KindColumn columns[] = {
-    { "TITLE", "spec.title", false, NULL },
-    { "COLOR", "spec.color", false, NULL },
-    { "STATE", "status.state", false, "good" },
-    { 0 },
-};
 
 const Kind kind_config = {
     .name = "Config",
@@ -27,7 +24,6 @@ const Kind kind_config = {
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_UPDATE | KIND_DELETE,
     .spec = spec,
     .status = status,
-    .columns = columns,
     .is_labeled = true,
     STORED_KIND,
 };

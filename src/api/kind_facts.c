@@ -1,6 +1,7 @@
 /* Facts: what a node has told of itself. */
 #include "api/kind_rows.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/facts_read.h"
 #include "cluster/nodes.h"
 #include "lang/json.h"
 
@@ -22,15 +23,15 @@ static bool read_facts(Arena *arena, Str text, Value *out, Error *err)
            json_print(&printed, *out, NULL, err);
 }
 
-static void item_start(const Kind *kind, Arena *arena, Str name, const StoreKv *kv, KindItem *out)
+static void item_start(const Kind *kind, Arena *arena, const NodeFacts *facts, KindItem *out)
 {
     Error err;
-    *out = (KindItem){ .name = arena_copy(arena, name),
+    *out = (KindItem){ .name = arena_copy(arena, facts->node),
                        .labels = value_missing(),
                        .annotations = value_missing(),
-                       .revision = kv->mod_revision,
+                       .revision = facts->revision,
                        .spec = value_missing() };
-    if (!read_facts(arena, arena_copy(arena, kv->value), &out->status, &err)) {
+    if (!read_facts(arena, arena_copy(arena, facts->text), &out->status, &err)) {
         Map *status = map_new(arena, 1);
         map_set_str(arena, status, STR("error"),
                     value_string(arena_copy(arena, str_from_c(err.text))));
@@ -41,17 +42,16 @@ static void item_start(const Kind *kind, Arena *arena, Str name, const StoreKv *
 
 /* Its labels are those of the node, so that selectors mean the same; it is another one when another
  * machine gets the name. */
-static void item_take_node(const Kind *kind, Arena *arena, const StoreOpReply *node, KindItem *item)
+static void item_take_node(const Kind *kind, Arena *arena, const ClusterStore *at, KindItem *item)
 {
-    NodeEntry entry;
-    if (node->kv_count == 0) {
+    const RosterNode *node = roster_look(at->roster, item->name);
+    if (node == NULL) {
         return;
     }
-    node_entry_read(arena, item->name, &node->kvs[0], &entry);
-    item->hides_labels = entry.error.len > 0;
+    item->hides_labels = node->error.len > 0;
     if (!item->hides_labels) {
-        item->labels = entry.record.labels;
-        object_uuid(kind, str_from_c(entry.record.enrolment), item->uuid);
+        item->labels = value_copy(arena, node->record.labels);
+        object_uuid(kind, str_from_c(node->record.enrolment), item->uuid);
     }
 }
 
@@ -84,9 +84,6 @@ typedef struct Reading {
     ClusterStore at;
     Arena *arena;
     Str name;
-    KindItem *items;
-    KindItems out;
-    uint32_t labeled; /* so many know the labels of their node */
     KindListed *listed;
     KindGot *got;
     void *context;
@@ -99,147 +96,85 @@ static Reading *reading_new(const Kind *kind, const ApiSettings *settings, Arena
     return reading;
 }
 
-static void ask_labels(Reading *reading);
-
-static uint32_t batch_of(const Reading *reading)
+static void page_came(void *context, const FactsPage *page, const Error *err)
 {
-    uint32_t left = reading->out.count - reading->labeled;
-    return left < STORE_OPS_MAX ? left : STORE_OPS_MAX;
-}
-
-static void labels_came(void *context, const StoreReply *reply, const Error *err)
-{
-    Reading *reading = context;
-    uint32_t count = batch_of(reading);
+    const Reading *reading = context;
     if (err != NULL) {
         reading->listed(reading->context, NULL, err);
         return;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        item_take_node(reading->kind, reading->arena, &reply->ops[i],
-                       &reading->items[reading->labeled + i]);
+    KindItem *items = ARENA_ARRAY(reading->arena, KindItem, page->count);
+    KindItems out = { .items = items,
+                      .count = page->count,
+                      .next = arena_copy(reading->arena, page->next),
+                      .revision = page->revision };
+    for (uint32_t i = 0; i < page->count; i++) {
+        item_start(reading->kind, reading->arena, &page->items[i], &items[i]);
+        item_take_node(reading->kind, reading->arena, &reading->at, &items[i]);
     }
-    reading->labeled += count;
-    ask_labels(reading);
+    reading->listed(reading->context, &out, NULL);
 }
 
-static void ask_labels(Reading *reading)
-{
-    StoreOp ops[STORE_OPS_MAX];
-    uint32_t count = batch_of(reading);
-    Error err;
-    if (count == 0) {
-        reading->listed(reading->context, &reading->out, NULL);
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        ops[i] = (StoreOp){ .kind = STORE_RANGE,
-                            .key = cluster_key_node(reading->arena, reading->at.prefix,
-                                                    reading->items[reading->labeled + i].name) };
-    }
-    if (!store_txn(reading->at.store, &(StoreTxn){ .success = ops, .success_count = count },
-                   labels_came, reading, &err)) {
-        reading->listed(reading->context, NULL, &err);
-    }
-}
-
-static void facts_came(void *context, const StoreReply *reply, const Error *err)
-{
-    Reading *reading = context;
-    if (err != NULL) {
-        reading->listed(reading->context, NULL, err);
-        return;
-    }
-    const StoreOpReply *range = &reply->ops[0];
-    reading->items = ARENA_ARRAY(reading->arena, KindItem, range->kv_count);
-    reading->out = (KindItems){ .items = reading->items, .revision = reply->revision };
-    for (uint32_t i = 0; i < range->kv_count; i++) {
-        Str name;
-        if (facts_touched(reading->kind, reading->arena, reading->at.prefix, range->kvs[i].key,
-                          &name)) {
-            item_start(reading->kind, reading->arena, name, &range->kvs[i],
-                       &reading->items[reading->out.count++]);
-        }
-    }
-    Str all = facts_watched(reading->kind, reading->arena, reading->at.prefix, 0);
-    reading->out.next = kind_page_next(reading->arena, all, range);
-    ask_labels(reading);
-}
-
-static void facts_list(const Kind *kind, const ApiSettings *settings, Arena *arena,
-                       const KindPage *page, KindListed *done, void *context)
+static void ask_list(const Kind *kind, const ApiSettings *settings, Arena *arena,
+                     const KindPage *page, KindListed *done, void *context)
 {
     Reading *reading = reading_new(kind, settings, arena);
-    Str all = facts_watched(kind, arena, settings->at.prefix, 0);
-    StoreOp op = kind_page_range(arena, all, page);
-    Error err;
+    FactsQuery query = { .after = page->after, .limit = page->limit, .revision = page->revision };
     reading->listed = done;
     reading->context = context;
-    if (!store_op(settings->at.store, &op, facts_came, reading, &err)) {
-        done(context, NULL, &err);
-    }
+    facts_list(&settings->at, &query, page_came, reading);
 }
 
 /* --- One ------------------------------------------------------------------------------------- */
 
 /* Whether there is no such node, or one that has sent none. */
-static void node_told(void *context, const NodeView *view, const Error *err)
+static void tell_absent(const Reading *reading)
 {
-    const Reading *reading = context;
-    Error none;
-    if (err == NULL && view->is_member) {
-        error_set(&none, ERROR_NOT_FOUND,
-                  "'%" STR_FMT "' has never sent facts; does 'eden agent' run there?",
+    NodeView view;
+    Error err;
+    if (nodes_show(reading->arena, &reading->at, reading->name, &view, &err)) {
+        error_set(&err, ERROR_NOT_FOUND,
+                  view.is_member ? "'%" STR_FMT
+                                   "' has never sent facts; does 'eden agent' run there?"
+                                 : "'%" STR_FMT "' asks to join, and has sent no facts yet",
                   STR_ARG(reading->name));
-        err = &none;
-    } else if (err == NULL) {
-        error_set(&none, ERROR_NOT_FOUND, "'%" STR_FMT "' asks to join, and has sent no facts yet",
-                  STR_ARG(reading->name));
-        err = &none;
     }
-    reading->got(reading->context, NULL, err);
+    reading->got(reading->context, NULL, &err);
 }
 
-static void one_came(void *context, const StoreReply *reply, const Error *err)
+static void one_came(void *context, const NodeFacts *facts, const Error *err)
 {
-    Reading *reading = context;
+    const Reading *reading = context;
     KindItem item;
     if (err != NULL) {
         reading->got(reading->context, NULL, err);
-    } else if (reply->ops[0].kv_count == 0) {
-        nodes_show(&reading->at, reading->name, node_told, reading);
+    } else if (facts == NULL) {
+        tell_absent(reading);
     } else {
-        item_start(reading->kind, reading->arena, reading->name, &reply->ops[0].kvs[0], &item);
-        item_take_node(reading->kind, reading->arena, &reply->ops[1], &item);
+        item_start(reading->kind, reading->arena, facts, &item);
+        item_take_node(reading->kind, reading->arena, &reading->at, &item);
         reading->got(reading->context, &item, NULL);
     }
 }
 
-static void facts_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                      KindGot *done, void *context)
+static void ask_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                    KindGot *done, void *context)
 {
     Reading *reading = reading_new(kind, settings, arena);
     Error err;
     reading->name = arena_copy(arena, name);
     reading->got = done;
     reading->context = context;
-    if (!node_name_check(name, &err)) {
-        done(context, NULL, &err);
-        return;
-    }
-    const StoreOp ops[] = {
-        { .kind = STORE_RANGE, .key = cluster_key_facts(arena, settings->at.prefix, name) },
-        { .kind = STORE_RANGE, .key = cluster_key_node(arena, settings->at.prefix, name) },
-    };
-    if (!store_txn(settings->at.store,
-                   &(StoreTxn){ .success = ops, .success_count = COUNT_OF(ops) }, one_came, reading,
-                   &err)) {
+    if (node_name_check(name, &err)) {
+        facts_get(&settings->at, name, one_came, reading);
+    } else {
         done(context, NULL, &err);
     }
 }
 
 /* --- The row --------------------------------------------------------------------------------- */
 
+/* Facts are no fields of this kind: which ones a node sends, src/facts says. */
 static const KindColumn columns[] = {
     { "OS", "status.os", false, NULL },
     { "VERSION", "status.os_version", false, NULL },
@@ -258,8 +193,9 @@ const Kind kind_facts = {
     .verbs = KIND_LIST | KIND_GET,
     .columns = columns,
     .name_help = "the name of the node",
-    .list = facts_list,
-    .get = facts_get,
+    .ask_list = ask_list,
+    .ask_get = ask_get,
     .watched = facts_watched,
     .touched = facts_touched,
+    .selects_facts = true,
 };

@@ -12,8 +12,16 @@
 enum {
     /* Looked at for one request; what is left is for the next one. */
     LOOKED_MAX = 2000,
-    PAGES_MAX = 20
+    PAGES_MAX = 20,
+    ANSWER_ROOM = 1024, /* bytes around the objects of an answer, about */
+    CHUNK = 50 /* objects that are in memory at a time, of a kind that is read without waiting */
 };
+
+/* What came of a page that was read without waiting. */
+typedef struct PageEnd {
+    bool goes_on; /* another one is wanted */
+    bool is_over; /* the listing is no more */
+} PageEnd;
 
 typedef struct Listing {
     ApiCall *call;
@@ -27,12 +35,24 @@ typedef struct Listing {
     uint64_t archived; /* of the last page */
     int64_t revision;  /* of the first page, also of another request; 0: it is to come */
     Str next;          /* where the next request goes on */
+    PageEnd *end;      /* of the page that is being asked for; NULL: it came later */
 } Listing;
 
+static bool is_selected(const Listing *listing, const KindItem *item)
+{
+    ApiCall *call = listing->call;
+    if (call->by_facts == NULL) {
+        return object_selector_matches(listing->selector, item->name, item->labels);
+    }
+    const RosterNode *node = roster_look(call_store(call)->roster, item->name);
+    return facts_selector_matches(call->by_facts, item->name, item->labels,
+                                  node == NULL ? STR_EMPTY : node->facts);
+}
+
+/* What may not be seen is not asked about either. */
 static bool is_wanted(const Listing *listing, const KindItem *item)
 {
-    return object_selector_matches(listing->selector, item->name, item->labels) &&
-           call_may_see(listing->call, item);
+    return call_may_see(listing->call, item) && is_selected(listing, item);
 }
 
 /* --- Places ---------------------------------------------------------------------------------- */
@@ -68,12 +88,17 @@ static CursorList list_of(const Listing *listing)
 static void answer(Listing *listing, Str next)
 {
     Buf json = buf_make_in(&listing->call->arena, BUF_UNLIMITED);
+    (void)buf_reserve(&json, listing->items.len + ANSWER_ROOM);
     json_out_open(&json, NULL, '{');
     json_out_open(&json, "metadata", '{');
     json_out_text(&json, "apiVersion", STR(OBJECT_API_VERSION));
     json_out_name(&json, "kind");
     buf_put_format(&json, "\"%sList\"", listing->kind->name);
     json_out_int(&json, "revision", listing->revision);
+    Str stale_since = call_stale_since(listing->call);
+    if (stale_since.len > 0) {
+        json_out_text(&json, "staleSince", stale_since);
+    }
     if (next.len > 0) {
         json_out_text(&json, "continue", next);
     } else {
@@ -105,14 +130,17 @@ static void answer_with_place(void *context, const SealKey *key, const Error *er
 
 static void ask(Listing *listing);
 
-static void listed(void *context, const KindItems *items, const Error *err)
+/* What is not selected leaves room for others, and is no reason to look for ever. */
+static bool is_enough(const Listing *listing, const KindItems *items)
 {
-    Listing *listing = context;
-    ApiCall *call = listing->call;
-    AUTO_CLEAR(Arena) looking = listing->looking; /* the listing may end here */
-    if (!call_goes_on(call, err)) {
-        return;
-    }
+    bool is_known = listing->kind->list != NULL;
+    bool is_whole = listing->selector == NULL && !listing->call->is_limited && !is_known;
+    return is_whole || items->next.len == 0 || listing->wanted >= listing->limit ||
+           listing->looked >= LOOKED_MAX || (!is_known && listing->pages >= PAGES_MAX);
+}
+
+static void look_at(Listing *listing, Arena *looking, const KindItems *items)
+{
     listing->revision = listing->revision == 0 ? items->revision : listing->revision;
     listing->archived = items->archived;
     listing->pages++;
@@ -120,31 +148,57 @@ static void listed(void *context, const KindItems *items, const Error *err)
     for (uint32_t i = 0; i < items->count; i++) {
         if (is_wanted(listing, &items->items[i])) {
             buf_put_c(&listing->items, listing->wanted++ > 0 ? "," : "");
-            object_print(&looking, &listing->items, listing->kind, &items->items[i]);
+            object_print(looking, &listing->items, listing->kind, &items->items[i]);
         }
     }
-    /* What is not selected leaves room for others, and is no reason to look for ever. */
-    bool all = listing->selector == NULL && !call->is_limited;
-    if (all || items->next.len == 0 || listing->wanted >= listing->limit ||
-        listing->looked >= LOOKED_MAX || listing->pages >= PAGES_MAX) {
-        listing->next = arena_copy(&call->arena, items->next);
-        if (listing->next.len == 0) {
-            answer(listing, STR_EMPTY);
-        } else {
-            cursor_key_get(call->api->cursor_key, answer_with_place, listing);
-        }
-        return;
-    }
-    listing->page.after = arena_copy(&call->arena, items->next);
-    ask(listing);
 }
 
+static void listed(void *context, const KindItems *items, const Error *err)
+{
+    Listing *listing = context;
+    ApiCall *call = listing->call;
+    PageEnd later, *end = listing->end != NULL ? TAKE(listing->end) : &later;
+    AUTO_CLEAR(Arena) looking = listing->looking; /* the listing may end here */
+    end->is_over = true;
+    if (!call_goes_on(call, err)) {
+        return;
+    }
+    look_at(listing, &looking, items);
+    Str next = arena_copy(&call->arena, items->next);
+    if (!is_enough(listing, items)) {
+        listing->page.after = next;
+        end->is_over = false;
+        end->goes_on = true;
+        if (end == &later) {
+            ask(listing);
+        }
+    } else if (next.len == 0) {
+        answer(listing, STR_EMPTY);
+    } else {
+        listing->next = next;
+        cursor_key_get(call->api->cursor_key, answer_with_place, listing);
+    }
+}
+
+/* Page by page. Who reads without waiting has called `listed` before it returns. */
 static void ask(Listing *listing)
 {
-    listing->page.limit = listing->limit - listing->wanted;
-    arena_init(&listing->looking, ARENA_UNLIMITED);
-    listing->kind->list(listing->kind, call_settings(listing->call), &listing->looking,
-                        &listing->page, listed, listing);
+    PageEnd end;
+    do {
+        uint32_t rest = listing->limit - listing->wanted;
+        end = (PageEnd){ 0 };
+        listing->end = &end;
+        listing->page.limit = listing->kind->list != NULL && rest > CHUNK ? CHUNK : rest;
+        /* One about facts is matched here, so that no request looks at more than LOOKED_MAX. */
+        listing->page.selector = listing->call->by_facts == NULL ? listing->selector : NULL;
+        listing->page.revision = listing->revision;
+        arena_init(&listing->looking, ARENA_UNLIMITED);
+        kind_list(listing->kind, call_settings(listing->call), &listing->looking, &listing->page,
+                  listed, listing);
+    } while (end.goes_on);
+    if (!end.is_over) {
+        listing->end = NULL;
+    }
 }
 
 static void go_on_there(void *context, const SealKey *key, const Error *err)
@@ -166,6 +220,47 @@ static void go_on_there(void *context, const SealKey *key, const Error *err)
     ask(listing);
 }
 
+/* Who selects by facts learns them. */
+static bool may_list_facts(const ApiCall *call, Error *err)
+{
+    const Credentials *credentials = call_settings(call)->credentials;
+    AccessDecision decision;
+    if (credentials == NULL) {
+        return true;
+    }
+    credentials_decide(credentials, &call->caller.principal, STR("list"), STR("Facts"), &decision);
+    return decision.verdict == ACCESS_ALLOWED ||
+           error_set(err, ERROR_DENIED,
+                     "nodes are selected by facts by who may list all facts (list on Facts)");
+}
+
+/* False: it was refused. */
+static bool read_selector(Listing *listing)
+{
+    ApiCall *call = listing->call;
+    Str text = call_parameter(call, "selector");
+    Error err;
+    if (!listing->kind->selects_facts || text.len == 0) {
+        return call_parameter_selector(call, &listing->selector);
+    }
+    AUTO(FactsSelector) *selector = NULL;
+    if (!facts_selector_parse(text, &selector, &err)) {
+        error_wrap(&err, "'selector'");
+        call_fail(call, &err);
+        return false;
+    }
+    if (!facts_selector_asks(selector)) {
+        return call_parameter_selector(call, &listing->selector);
+    }
+    if (!may_list_facts(call, &err)) {
+        call_fail(call, &err);
+        return false;
+    }
+    listing->selector = facts_selector_plain(selector);
+    call->by_facts = TAKE(selector);
+    return true;
+}
+
 void kind_route_list(ApiCall *call)
 {
     Listing *listing = ARENA_NEW(&call->arena, Listing);
@@ -178,7 +273,7 @@ void kind_route_list(ApiCall *call)
         return;
     }
     if (call_parameter_count(call, "limit", KIND_PAGE_DEFAULT, KIND_PAGE_MAX, &listing->limit) &&
-        call_parameter_selector(call, &listing->selector)) {
+        read_selector(listing)) {
         if (call_parameter(call, "continue").len == 0) {
             ask(listing);
         } else {

@@ -5,7 +5,10 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/nodes.h"
 
-/* --- As objects ------------------------------------------------------------------------------ */
+/* --- As objects ------------------------------------------------------------------------------
+ *
+ * A status is made of the record, the roster, the session and the revocations, with moments as texts and
+ * null for what nobody knows: no table of any of them has it. */
 
 static void set_text(Arena *arena, Map *map, const char *name, const char *text)
 {
@@ -65,8 +68,9 @@ static void set_membership(Arena *arena, Map *status, const NodeRecord *record)
     set_moment(arena, status, "certificate_expires", record->not_after_ms);
 }
 
-static KindItem item_of_node(const Kind *kind, Arena *arena, const NodeEntry *node)
+static KindItem item_of_node(const Kind *kind, Arena *arena, const NodeEntry *entry)
 {
+    const RosterNode *node = entry->node;
     const NodeRecord *record = &node->record;
     Map *status = map_new(arena, 16);
     KindItem item = { .name = arena_copy(arena, str_from_c(record->name)),
@@ -86,18 +90,18 @@ static KindItem item_of_node(const Kind *kind, Arena *arena, const NodeEntry *no
     set_moment(arena, status, "since", node->since_ms);
     set_text(arena, status, "version", node->version);
     set_bool(arena, status, "facts", node->has_facts);
-    map_set_str(arena, status, STR("results_bytes"), value_int(node->results_bytes));
-    set_moment(arena, status, "limited", node->limited_ms);
-    set_text(arena, status, "limit", node->limited_ms == 0 ? "none" : node->limit);
+    map_set_str(arena, status, STR("results_bytes"), value_int(entry->results_bytes));
+    set_moment(arena, status, "limited", entry->limited_ms);
+    set_text(arena, status, "limit", entry->limited_ms == 0 ? "none" : entry->limit);
     set_bool(arena, status, "server", record->is_server);
     set_text(arena, status, "address", record->address);
     set_key(arena, status, &record->key);
     set_membership(arena, status, record);
     map_set_str(arena, status, STR("revoked"),
-                node->knows_revoked ? value_bool(node->is_revoked) : value_null());
+                entry->knows_revoked ? value_bool(entry->is_revoked) : value_null());
     map_set_str(arena, status, STR("asking"),
-                node->asking != NULL ? asking_value(arena, node->asking)
-                                     : value_list(list_new(arena, 0)));
+                entry->asking != NULL ? asking_value(arena, entry->asking)
+                                      : value_list(list_new(arena, 0)));
     return item;
 }
 
@@ -139,64 +143,36 @@ static KindItem item_of_asking(const Kind *kind, Arena *arena, const JoiningEntr
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-typedef struct Reading {
-    const Kind *kind;
-    Arena *arena;
-    KindListed *listed;
-    KindGot *got;
-    void *context;
-} Reading;
-
-static void nodes_listed(void *context, const NodesListing *listing, const Error *err)
+static bool node_list(const Kind *kind, const ApiSettings *settings, Arena *arena,
+                      const KindPage *page, KindItems *out, Error *err)
 {
-    const Reading *reading = context;
-    Arena *arena = reading->arena;
-    if (err != NULL) {
-        reading->listed(reading->context, NULL, err);
-        return;
+    NodesPage wanted = { .after = page->after, .limit = page->limit, .selector = page->selector };
+    NodesListing listing;
+    if (!nodes_list(arena, &settings->at, &wanted, &listing, err)) {
+        return false;
     }
     KindItem *items =
-        ARENA_ARRAY(arena, KindItem, (size_t)listing->node_count + listing->waiting_count);
-    KindItems out = { .items = items,
-                      .next = arena_copy(arena, listing->next),
-                      .revision = listing->revision };
-    for (uint32_t i = 0; i < listing->node_count; i++) {
-        items[out.count++] = item_of_node(reading->kind, arena, &listing->nodes[i]);
+        ARENA_ARRAY(arena, KindItem, (size_t)listing.node_count + listing.waiting_count);
+    *out = (KindItems){ .items = items, .next = listing.next, .revision = listing.revision };
+    for (uint32_t i = 0; i < listing.node_count; i++) {
+        items[out->count++] = item_of_node(kind, arena, &listing.nodes[i]);
     }
-    for (uint32_t i = 0; i < listing->waiting_count; i++) {
-        items[out.count++] = item_of_asking(reading->kind, arena, &listing->waiting[i]);
+    for (uint32_t i = 0; i < listing.waiting_count; i++) {
+        items[out->count++] = item_of_asking(kind, arena, &listing.waiting[i]);
     }
-    reading->listed(reading->context, &out, NULL);
+    return true;
 }
 
-static void node_list(const Kind *kind, const ApiSettings *settings, Arena *arena,
-                      const KindPage *page, KindListed *done, void *context)
+static bool node_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                     KindItem *out, Error *err)
 {
-    Reading *reading = ARENA_NEW(arena, Reading);
-    *reading = (Reading){ .kind = kind, .arena = arena, .listed = done, .context = context };
-    nodes_list(&settings->at, &(NodesPage){ .after = page->after, .limit = page->limit },
-               nodes_listed, reading);
-}
-
-static void node_shown(void *context, const NodeView *view, const Error *err)
-{
-    const Reading *reading = context;
-    if (err != NULL) {
-        reading->got(reading->context, NULL, err);
-        return;
+    NodeView view;
+    if (!nodes_show(arena, &settings->at, name, &view, err)) {
+        return false;
     }
-    KindItem item = view->is_member
-                        ? item_of_node(reading->kind, reading->arena, &view->node)
-                        : item_of_asking(reading->kind, reading->arena, view->node.asking);
-    reading->got(reading->context, &item, NULL);
-}
-
-static void node_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                     KindGot *done, void *context)
-{
-    Reading *reading = ARENA_NEW(arena, Reading);
-    *reading = (Reading){ .kind = kind, .arena = arena, .got = done, .context = context };
-    nodes_show(&settings->at, name, node_shown, reading);
+    *out = view.is_member ? item_of_node(kind, arena, &view.node)
+                          : item_of_asking(kind, arena, view.node.asking);
+    return true;
 }
 
 /* --- Changing -------------------------------------------------------------------------------- */
@@ -254,8 +230,8 @@ static bool node_touched(const Kind *kind, Arena *arena, Str prefix, Str key, St
         *name = parts[0];
         return node_name_check(*name, &err);
     }
-    *name = found == KEY_OBJECT ? parts[1] : STR_EMPTY;
-    return found == KEY_OBJECT && str_eq(key, cluster_key_joining(arena, prefix, parts[1])) &&
+    *name = found == KEY_INTERNAL ? parts[1] : STR_EMPTY;
+    return found == KEY_INTERNAL && str_eq(key, cluster_key_joining(arena, prefix, parts[1])) &&
            node_name_check(*name, &err);
 }
 
@@ -270,16 +246,34 @@ static const RecordField asking[] = {
     { 0 },
 };
 
+/* In the order of the columns. */
 static const RecordField status[] = {
     { .name = "state",
       .type = RECORD_CHOICE,
       .choices = "alive|silent|asks|approved|unreadable",
+      .column = { "STATE" },
       .help = "alive while it has a session; asks until it is approved" },
     { .name = "since",
       .type = RECORD_TIME,
+      .column = { "SINCE", "not known" },
       .help = "alive; of one that is silent, when it was last seen; null: not known" },
-    { .name = "version", .help = "of eden, as it says itself while alive" },
-    { .name = "facts", .type = RECORD_BOOL, .help = "it has sent some" },
+    { .name = "facts",
+      .type = RECORD_BOOL,
+      .column = { "FACTS", "never sent" },
+      .help = "it has sent some" },
+    { .name = "address", .column = { "ADDRESS" }, .help = "address the join request came from" },
+    { .name = "version",
+      .column = { "VERSION", .is_wide = true },
+      .help = "of eden, as it says itself while alive" },
+    { .name = "joined",
+      .type = RECORD_TIME,
+      .column = { "JOINED", .is_wide = true },
+      .help = "when it became a member" },
+    { .name = "certificate_expires",
+      .type = RECORD_TIME,
+      .column = { "CERTIFICATE UNTIL", .is_wide = true },
+      .help = "when its certificate does" },
+    { .name = "key", .column = { "KEY", .is_wide = true }, .help = "the pin of its key" },
     { .name = "results_bytes",
       .type = RECORD_INT,
       .help = "bytes that results of its runs take on the server, about" },
@@ -291,12 +285,8 @@ static const RecordField status[] = {
       .choices = "none|rate|results",
       .help = "which limit: rate, its records wait; results, they are refused" },
     { .name = "server", .type = RECORD_BOOL, .help = "it is one" },
-    { .name = "address", .help = "address the join request came from" },
-    { .name = "key", .help = "the pin of its key" },
-    { .name = "joined", .type = RECORD_TIME, .help = "when it became a member" },
     { .name = "token", .help = "the token it joined with; empty: it was approved" },
     { .name = "serial", .help = "of its certificate" },
-    { .name = "certificate_expires", .type = RECORD_TIME, .help = "when that does" },
     { .name = "revoked",
       .type = RECORD_BOOL,
       .help = "that is not believed any more; null: the list of those cannot be read" },
@@ -309,18 +299,7 @@ static const RecordField status[] = {
     { 0 },
 };
 
-static const KindColumn columns[] = {
-    { "STATE", "status.state", false, NULL },
-    { "SINCE", "status.since", false, "not known" },
-    { "FACTS", "status.facts", false, "never sent" },
-    { "ADDRESS", "status.address", false, NULL },
-    { "VERSION", "status.version", true, NULL },
-    { "JOINED", "status.joined", true, NULL },
-    { "CERTIFICATE UNTIL", "status.certificate_expires", true, NULL },
-    { "KEY", "status.key", true, NULL },
-    { "LABELS", "metadata.labels", false, NULL },
-    { 0 },
-};
+static const KindColumn columns[] = { { "LABELS", "metadata.labels", false, NULL }, { 0 } };
 
 const Kind kind_node = {
     .name = "Node",
@@ -337,4 +316,5 @@ const Kind kind_node = {
     .remove = node_remove,
     .watched = node_watched,
     .touched = node_touched,
+    .selects_facts = true,
 };

@@ -44,73 +44,45 @@ static KindItem checked(Arena *arena, const KindItem *item)
     return out;
 }
 
-typedef struct RoleReading {
-    const Kind *kind;
-    Arena *arena;
-    bool is_first; /* page: it begins with those that are built in */
-    KindListed *listed;
-    KindGot *got;
-    void *context;
-} RoleReading;
-
-static void listed(void *context, const KindItems *items, const Error *err)
+/* The first page begins with those that are built in. */
+static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindItems *out, Error *err)
 {
-    const RoleReading *reading = context;
+    KindItems stored;
     uint32_t count = 0;
-    if (err != NULL) {
-        reading->listed(reading->context, NULL, err);
-        return;
+    if (!stored_list(kind, settings, arena, page, &stored, err)) {
+        return false;
     }
-    while (reading->is_first && access_roles_builtin[count] != NULL) {
+    while (page->after.len == 0 && access_roles_builtin[count] != NULL) {
         count++;
     }
-    KindItem *all = ARENA_ARRAY(reading->arena, KindItem, count + items->count);
+    KindItem *all = ARENA_ARRAY(arena, KindItem, count + stored.count);
     for (uint32_t i = 0; i < count; i++) {
-        all[i] = builtin_item(reading->kind, reading->arena, access_roles_builtin[i]);
+        all[i] = builtin_item(kind, arena, access_roles_builtin[i]);
     }
-    for (uint32_t i = 0; i < items->count; i++) {
-        all[count + i] = checked(reading->arena, &items->items[i]);
+    for (uint32_t i = 0; i < stored.count; i++) {
+        all[count + i] = checked(arena, &stored.items[i]);
     }
-    KindItems page = *items;
-    page.items = all;
-    page.count = count + items->count;
-    reading->listed(reading->context, &page, NULL);
+    *out = stored;
+    out->items = all;
+    out->count += count;
+    return true;
 }
 
-static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
-                 KindListed *done, void *context)
-{
-    RoleReading *reading = ARENA_NEW(arena, RoleReading);
-    *reading = (RoleReading){ .kind = kind,
-                              .arena = arena,
-                              .is_first = page->after.len == 0,
-                              .listed = done,
-                              .context = context };
-    stored_list(kind, settings, arena, page, listed, reading);
-}
-
-static void got(void *context, const KindItem *item, const Error *err)
-{
-    const RoleReading *reading = context;
-    KindItem role;
-    if (err == NULL) {
-        role = checked(reading->arena, item);
-    }
-    reading->got(reading->context, err == NULL ? &role : NULL, err);
-}
-
-static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                KindGot *done, void *context)
+static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindItem *out, Error *err)
 {
     const AccessRole *role = access_role_builtin(name);
-    if (role == NULL) {
-        RoleReading *reading = ARENA_NEW(arena, RoleReading);
-        *reading = (RoleReading){ .kind = kind, .arena = arena, .got = done, .context = context };
-        stored_get(kind, settings, arena, name, got, reading);
-        return;
+    KindItem stored;
+    if (role != NULL) {
+        *out = builtin_item(kind, arena, role);
+        return true;
     }
-    KindItem item = builtin_item(kind, arena, role);
-    done(context, &item, NULL);
+    if (!stored_get(kind, settings, arena, name, &stored, err)) {
+        return false;
+    }
+    *out = checked(arena, &stored);
+    return true;
 }
 
 /* --- Changing -------------------------------------------------------------------------------- */
@@ -250,20 +222,17 @@ static const RecordField spec[] = {
       .shape = RECORD_LIST,
       .is_required = true,
       .fields = rule,
+      .column = { "RULES", .is_late = true },
       .help = "what may be done; what no rule allows may not" },
     { 0 },
 };
 
 static const RecordField status[] = {
-    { .name = "builtin", .type = RECORD_BOOL, .help = "it is part of eden, and stays" },
+    { .name = "builtin",
+      .type = RECORD_BOOL,
+      .column = { "BUILT IN" },
+      .help = "it is part of eden, and stays" },
     KIND_UNREADABLE_FIELDS,
-    { 0 },
-};
-
-static const KindColumn columns[] = {
-    { "BUILT IN", "status.builtin", false, NULL },
-    { "STATE", "status.state", false, "good" },
-    { "RULES", "spec.rules", false, NULL },
     { 0 },
 };
 
@@ -274,7 +243,6 @@ const Kind kind_role = {
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_UPDATE | KIND_DELETE,
     .spec = spec,
     .status = status,
-    .columns = columns,
     .name_help = "small letters, digits, and '-' between them",
     .is_labeled = true,
     .name_check = access_role_name_check,

@@ -76,7 +76,7 @@ void kind_route_get(ApiCall *call)
         object_watch(call, kind);
         return;
     }
-    kind->get(kind, call_settings(call), &call->arena, call->part, got, call);
+    kind_get(kind, call_settings(call), &call->arena, call->part, got, call);
 }
 
 /* --- What a request rests on ----------------------------------------------------------------- */
@@ -216,8 +216,7 @@ static void look(KindCall *change)
 {
     ApiCall *call = change->call;
     change->tries++;
-    change->kind->get(change->kind, call_settings(call), &call->arena, call->part, look_for_change,
-                      call);
+    kind_get(change->kind, call_settings(call), &call->arena, call->part, look_for_change, call);
 }
 
 /* More is wrong with the request than that there is none. */
@@ -337,7 +336,7 @@ static void show_created(void *context, const KindItem *item, const Error *err)
 void kind_changed(ApiCall *call, Str name, bool is_new)
 {
     const Kind *kind = kind_of(call);
-    kind->get(kind, call_settings(call), &call->arena, name, is_new ? show_created : got, call);
+    kind_get(kind, call_settings(call), &call->arena, name, is_new ? show_created : got, call);
 }
 
 /* False: it was answered, or is looked at anew: others were quicker. What the request rests on is

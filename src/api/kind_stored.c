@@ -9,13 +9,17 @@
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/name_table.h"
+#include "cluster/state.h"
 #include "cluster/stored_object.h"
 
 /* --- Records --------------------------------------------------------------------------------- */
 
-static Str record_text(Arena *arena, const KindDraft *draft, const char *uuid, int64_t created_ms)
+/* `present` is what it takes the place of; NULL: nothing. */
+static Str record_text(Arena *arena, const KindDraft *draft, const char *uuid, int64_t created_ms,
+                       const KindItem *present)
 {
     StoredObject object = { .created_ms = created_ms,
+                            .unknown = present == NULL ? value_missing() : present->unknown,
                             .labels = draft->labels,
                             .annotations = draft->annotations,
                             .spec = draft->spec };
@@ -26,25 +30,27 @@ static Str record_text(Arena *arena, const KindDraft *draft, const char *uuid, i
 }
 
 /* What cannot be read is an object all the same, which can be replaced and deleted. */
-static KindItem item_of(const Kind *kind, Arena *arena, Str name, const StoreKv *kv)
+static KindItem item_of(const Kind *kind, Arena *arena, const StateEntry *entry)
 {
+    Str name = arena_copy(arena, entry->parts[1]);
     KindItem item = { .name = name,
                       .labels = value_missing(),
                       .annotations = value_missing(),
-                      .revision = kv->mod_revision,
+                      .revision = entry->mod_revision,
                       .spec = value_missing(),
                       .status = value_missing() };
     StoredObject object;
     Error err;
-    if (object_name_check(name, &err) && stored_object_read(arena, kv->value, &object, &err)) {
+    if (object_name_check(name, &err) && stored_object_read(arena, entry->value, &object, &err)) {
         memcpy(item.uuid, object.uuid, sizeof object.uuid);
         item.created_ms = object.created_ms;
         item.labels = object.labels;
         item.annotations = object.annotations;
         item.spec = object.spec;
+        item.unknown = object.unknown;
         return item;
     }
-    error_wrap(&err, "%" STR_FMT, STR_ARG(kv->key));
+    error_wrap(&err, "%" STR_FMT, STR_ARG(entry->key));
     item.error = arena_copy(arena, str_from_c(err.text));
     object_uuid(kind, name, item.uuid);
     return item;
@@ -93,91 +99,54 @@ bool stored_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *na
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-typedef struct Reading {
-    const Kind *kind;
-    Str prefix;
-    Arena *arena;
-    Str name; /* of the one that is wanted */
-    uint32_t limit;
-    KindListed *listed;
-    KindGot *got;
-    void *context;
-} Reading;
-
-static Reading *reading_new(const Kind *kind, const ApiSettings *settings, Arena *arena)
+bool stored_is_kind(Str word)
 {
-    Reading *reading = ARENA_NEW(arena, Reading);
-    *reading = (Reading){ .kind = kind, .prefix = settings->at.prefix, .arena = arena };
-    return reading;
-}
-
-static void list_done(void *context, const StoreReply *reply, const Error *err)
-{
-    Reading *reading = context;
-    if (err != NULL) {
-        reading->listed(reading->context, NULL, err);
-        return;
-    }
-    const StoreOpReply *range = &reply->ops[0];
-    KindItem *items = ARENA_ARRAY(reading->arena, KindItem, range->kv_count);
-    KindItems out = { .items = items, .revision = reply->revision };
-    for (uint32_t i = 0; i < range->kv_count; i++) {
-        Str name;
-        if (!stored_touched(reading->kind, reading->arena, reading->prefix, range->kvs[i].key,
-                            &name)) {
-            continue;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    for (uint32_t i = 0; kinds[i] != NULL; i++) {
+        if (kinds[i]->touched == stored_touched && str_eq(word, key_word(kinds[i], &arena))) {
+            return true;
         }
-        items[out.count++] = item_of(reading->kind, reading->arena,
-                                     arena_copy(reading->arena, name), &range->kvs[i]);
     }
-    Str all = stored_watched(reading->kind, reading->arena, reading->prefix, 0);
-    out.next = kind_page_next(reading->arena, all, range);
-    reading->listed(reading->context, &out, NULL);
+    return false;
 }
 
-void stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
-                 KindListed *done, void *context)
+bool stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindItems *out, Error *err)
 {
-    Reading *reading = reading_new(kind, settings, arena);
-    StoreOp op = kind_page_range(arena, stored_watched(kind, arena, settings->at.prefix, 0), page);
-    Error err;
-    reading->listed = done;
-    reading->context = context;
-    if (!store_op(settings->at.store, &op, list_done, reading, &err)) {
-        done(context, NULL, &err);
+    const State *state = settings->at.state;
+    Str all = stored_watched(kind, arena, settings->at.prefix, 0);
+    Str behind = page->after.len == 0 ? STR_EMPTY : arena_join(arena, all, page->after, STR_EMPTY);
+    StateRange range = state_range(state, all, behind);
+    KindItem *items = ARENA_ARRAY(arena, KindItem, page->limit);
+    Str last = STR_EMPTY;
+    *out = (KindItems){ .items = items, .revision = state_age(state).revision };
+    for (const StateEntry *entry; (entry = state_next(&range)) != NULL; last = entry->key) {
+        if (out->count == page->limit) {
+            out->next = arena_copy(arena, str_from_offset(last, all.len));
+            break;
+        }
+        if (is_word(entry->parts[1])) {
+            items[out->count++] = item_of(kind, arena, entry);
+        }
     }
+    return true;
 }
 
-static void get_done(void *context, const StoreReply *reply, const Error *err)
+bool stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindItem *out, Error *err)
 {
-    Reading *reading = context;
-    KindItem item;
-    Error bad;
-    if (err == NULL && reply->ops[0].kv_count == 0) {
-        error_set(&bad, ERROR_NOT_FOUND, "there is no %s '%" STR_FMT "'", reading->kind->name,
-                  STR_ARG(reading->name));
-        err = &bad;
-    } else if (err == NULL) {
-        item = item_of(reading->kind, reading->arena, reading->name, &reply->ops[0].kvs[0]);
-    }
-    reading->got(reading->context, err == NULL ? &item : NULL, err);
-}
-
-void stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                KindGot *done, void *context)
-{
-    Reading *reading = reading_new(kind, settings, arena);
-    Error err;
-    reading->name = arena_copy(arena, name);
-    reading->got = done;
-    reading->context = context;
     if (!is_word(name)) {
-        error_set(&err, ERROR_INVALID, "a name has 1 to %d characters", OBJECT_NAME_MAX);
-        done(context, NULL, &err);
-    } else if (!store_get(settings->at.store, key_of(kind, arena, settings->at.prefix, name),
-                          get_done, reading, &err)) {
-        done(context, NULL, &err);
+        return error_set(err, ERROR_INVALID, "a name has 1 to %d characters", OBJECT_NAME_MAX);
     }
+    const StateEntry *entry =
+        state_find(settings->at.state, key_of(kind, arena, settings->at.prefix, name));
+    if (entry == NULL) {
+        return error_set(err, ERROR_NOT_FOUND, "there is no %s '%" STR_FMT "'", kind->name,
+                         STR_ARG(name));
+    }
+    *out = item_of(kind, arena, entry);
+    return true;
 }
 
 /* --- Changing -------------------------------------------------------------------------------- */
@@ -278,7 +247,7 @@ static void write_start(const Kind *kind, Writing *writing)
     for (uint32_t i = 0; i < writing->guard.key_count; i++) {
         keys[1 + i] = writing->guard.keys[i];
     }
-    change_start(&(ChangeSpec){ .store = at->store,
+    change_start(&(ChangeSpec){ .at = *at,
                                 .keys = keys,
                                 .key_count = 1 + writing->guard.key_count,
                                 .counted = { stored_watched(kind, &writing->arena, at->prefix, 0) },
@@ -292,15 +261,15 @@ void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     char uuid[OBJECT_UUID_TEXT + 1];
     int64_t now_ms = loop_wall_ms(call_store(call)->loop);
-    int64_t revision = store_status(call_store(call)->store).revision;
     Writing *writing = writing_new(call, draft->name, 0);
-    /* No two are made under one name at one revision. */
+    /* Of one that was made and deleted a moment ago it is another. */
     object_uuid(kind,
-                arena_format(&writing->arena, "%" STR_FMT "/%" STR_FMT "/%lld/%lld",
+                arena_format(&writing->arena, "%" STR_FMT "/%" STR_FMT "/%llu/%lld",
                              STR_ARG(call_settings(call)->store_id), STR_ARG(draft->name),
-                             (long long)revision, (long long)now_ms),
+                             (unsigned long long)loop_random(call_store(call)->loop),
+                             (long long)now_ms),
                 uuid);
-    writing->record = record_text(&writing->arena, draft, uuid, now_ms);
+    writing->record = record_text(&writing->arena, draft, uuid, now_ms, NULL);
     write_start(kind, writing);
 }
 
@@ -316,7 +285,8 @@ void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
     int64_t created_ms = draft->present->created_ms;
     /* Of one that could not be read nobody knows. */
     created_ms = created_ms == 0 ? loop_wall_ms(call_store(call)->loop) : created_ms;
-    writing->record = record_text(&writing->arena, draft, draft->present->uuid, created_ms);
+    writing->record =
+        record_text(&writing->arena, draft, draft->present->uuid, created_ms, draft->present);
     write_start(kind, writing);
 }
 

@@ -8,10 +8,13 @@ enum {
     STORED_OBJECTS_MAX = 10000 /* of one kind */
 };
 
-void stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
-                 KindListed *done, void *context);
-void stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                KindGot *done, void *context);
+/* Whether the values of objects/<word>/ are those of such a kind: a StateEvents' `keeps`. */
+bool stored_is_kind(Str word);
+
+bool stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindItems *out, Error *err);
+bool stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindItem *out, Error *err);
 void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft);
 void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft);
 void stored_remove(const Kind *kind, ApiCall *call, const KindItem *present);

@@ -93,121 +93,63 @@ static KindItem item_make(Arena *arena, uint32_t sort, const CredentialEntry *en
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-typedef struct TokenReading {
-    ClusterStore at; /* not the settings: the store may answer when the API is gone */
-    Arena *arena;
-    uint32_t sort; /* that is read */
-    Str name;
-    uint32_t limit;
-    KindItem *items;
-    KindItems out;
-    KindListed *listed;
-    KindGot *got;
-    void *context;
-} TokenReading;
-
-static int64_t now_of(const TokenReading *reading)
+/* Where a page begins is a sort and a place in it: "access/ID". Gives the sort, and the place. */
+static uint32_t sort_after(Str after, Str *place)
 {
-    return loop_wall_ms(reading->at.loop);
-}
-
-static void list_part(TokenReading *reading, Str after);
-
-/* Where a page begins is a sort and a place in it: "access/ID". */
-static void part_listed(void *context, const CredentialPage *page, const Error *err)
-{
-    TokenReading *reading = context;
-    KindItems *out = &reading->out;
-    if (err != NULL) {
-        reading->listed(reading->context, NULL, err);
-        return;
-    }
-    out->revision = out->revision == 0 ? page->revision : out->revision;
-    for (uint32_t i = 0; i < page->count; i++) {
-        reading->items[out->count++] =
-            item_make(reading->arena, reading->sort, &page->entries[i], now_of(reading));
-    }
-    bool ends = page->next.len == 0;
-    reading->sort += ends ? 1 : 0;
-    if (ends && reading->sort < SORT_COUNT && out->count < reading->limit) {
-        list_part(reading, STR_EMPTY);
-        return;
-    }
-    if (reading->sort < SORT_COUNT) {
-        out->next = arena_join(reading->arena, str_from_c(sorts[reading->sort].purpose), STR("/"),
-                               page->next);
-    }
-    reading->listed(reading->context, out, NULL);
-}
-
-static void list_part(TokenReading *reading, Str after)
-{
-    credential_records_list(&reading->at, sorts[reading->sort].records, after,
-                            reading->limit - reading->out.count, part_listed, reading);
-}
-
-static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
-                 KindListed *done, void *context)
-{
-    TokenReading *reading = ARENA_NEW(arena, TokenReading);
-    Str rest = page->after, purpose = STR_EMPTY;
-    Error err;
-    *reading = (TokenReading){ .at = settings->at,
-                               .arena = arena,
-                               .limit = page->limit,
-                               .items = ARENA_ARRAY(arena, KindItem, page->limit),
-                               .listed = done,
-                               .context = context };
-    reading->out.items = reading->items;
-    if (rest.len > 0) {
-        (void)str_split_next(&rest, '/', &purpose);
-        while (reading->sort < SORT_COUNT && !str_eq_c(purpose, sorts[reading->sort].purpose)) {
-            reading->sort++;
+    Str purpose = STR_EMPTY;
+    uint32_t sort = 0;
+    *place = after;
+    if (after.len > 0) {
+        (void)str_split_next(place, '/', &purpose);
+        while (sort < SORT_COUNT && !str_eq_c(purpose, sorts[sort].purpose)) {
+            sort++;
         }
     }
-    if (reading->sort == SORT_COUNT) {
-        error_set(&err, ERROR_INVALID, "'continue' is nothing that a page has said");
-        done(context, NULL, &err);
-    } else {
-        list_part(reading, rest);
+    return sort;
+}
+
+static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindItems *out, Error *err)
+{
+    KindItem *items = ARENA_ARRAY(arena, KindItem, page->limit);
+    Str place;
+    uint32_t sort = sort_after(page->after, &place);
+    if (sort == SORT_COUNT) {
+        return error_set(err, ERROR_INVALID, "'continue' is nothing that a page has said");
     }
-}
-
-static void get_part(TokenReading *reading);
-
-static void part_got(void *context, const CredentialEntry *entry, const Error *err)
-{
-    TokenReading *reading = context;
-    /* What is no id of one sort may be one of the other. */
-    bool may_be_other = err != NULL && reading->sort + 1 < SORT_COUNT &&
-                        (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_INVALID);
-    if (may_be_other) {
-        reading->sort++;
-        get_part(reading);
-    } else if (err != NULL) {
-        reading->got(reading->context, NULL, err);
-    } else {
-        KindItem item = item_make(reading->arena, reading->sort, entry, now_of(reading));
-        reading->got(reading->context, &item, NULL);
+    *out = (KindItems){ .items = items };
+    while (sort < SORT_COUNT && out->count < page->limit) {
+        CredentialPage part;
+        if (!credential_records_list(arena, &settings->at, sorts[sort].records, place,
+                                     page->limit - out->count, &part, err)) {
+            return false;
+        }
+        out->revision = part.revision;
+        for (uint32_t i = 0; i < part.count; i++) {
+            items[out->count++] =
+                item_make(arena, sort, &part.entries[i], loop_wall_ms(settings->at.loop));
+        }
+        place = part.next;
+        sort += place.len == 0 ? 1 : 0;
     }
+    if (sort < SORT_COUNT) {
+        out->next = arena_join(arena, str_from_c(sorts[sort].purpose), STR("/"), place);
+    }
+    return true;
 }
 
-static void get_part(TokenReading *reading)
+/* What is no id of one sort may be one of the other. */
+static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindItem *out, Error *err)
 {
-    credential_records_get(&reading->at, sorts[reading->sort].records, reading->name, part_got,
-                           reading);
-}
-
-static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                KindGot *done, void *context)
-{
-    TokenReading *reading = ARENA_NEW(arena, TokenReading);
-    *reading = (TokenReading){ .at = settings->at,
-                               .arena = arena,
-                               .name = arena_copy(arena, name),
-                               .got = done,
-                               .context = context };
-    get_part(reading);
+    CredentialEntry entry;
+    for (uint32_t sort = 0; sort < SORT_COUNT; sort++) {
+        if (credential_records_get(arena, &settings->at, sorts[sort].records, name, &entry, err)) {
+            *out = item_make(arena, sort, &entry, loop_wall_ms(settings->at.loop));
+            return true;
+        }
+    }
+    return false;
 }
 
 /* --- Making ---------------------------------------------------------------------------------- */
@@ -376,12 +318,9 @@ static const RecordField spec[] = {
     { .name = "purpose",
       .type = RECORD_CHOICE,
       .choices = "join|access",
+      .column = { "PURPOSE" },
       .help = "to join the cluster with, which is what it is when nothing is said; or to show to "
               "the API" },
-    { .name = "description",
-      .max = TOKEN_LABEL_MAX,
-      .is_plain = true,
-      .help = "what or whom it is for; the name of its owner in the audit log" },
     { .name = "life",
       .type = RECORD_DURATION,
       .min = ACCESS_TOKEN_LIFE_MIN_MS,
@@ -397,7 +336,13 @@ static const RecordField spec[] = {
       .shape = RECORD_LIST,
       .min = 1,
       .max = ROLE_NAME_MAX,
+      .column = { "ROLES", .is_late = true },
       .help = "what its owner may do; only roles that its creator has" },
+    { .name = "description",
+      .max = TOKEN_LABEL_MAX,
+      .is_plain = true,
+      .column = { "FOR", .is_late = true },
+      .help = "what or whom it is for; the name of its owner in the audit log" },
     { 0 },
 };
 
@@ -405,24 +350,24 @@ static const RecordField status[] = {
     { .name = "state",
       .type = RECORD_CHOICE,
       .choices = "good|expired|used up|unreadable",
+      .column = { "STATE" },
       .help = "what it is worth; nothing when its record cannot be read" },
     { .name = "error", .help = "why its record cannot be read" },
-    { .name = "expires", .type = RECORD_TIME, .help = "from then on it opens nothing" },
-    { .name = "uses", .type = RECORD_INT, .help = "how many machines have joined with it" },
-    { .name = "made_by", .help = "who made it" },
+    { .name = "uses",
+      .type = RECORD_INT,
+      .column = { "USES" },
+      .help = "how many machines have joined with it" },
+    { .name = "expires",
+      .type = RECORD_TIME,
+      .column = { "EXPIRES" },
+      .help = "from then on it opens nothing" },
+    { .name = "made_by", .column = { "MADE BY", .is_wide = true }, .help = "who made it" },
     { .name = "secret", .is_secret = true, .help = "the token itself: shown when it is made" },
     { .name = "ca_pin", .help = "which CA to trust: shown when it is made" },
     { .name = "servers",
       .shape = RECORD_LIST,
       .help = "where the API is reached: shown when it is made" },
     { 0 },
-};
-
-static const KindColumn columns[] = {
-    { "PURPOSE", "spec.purpose", false, NULL },   { "STATE", "status.state", false, NULL },
-    { "USES", "status.uses", false, NULL },       { "ROLES", "spec.roles", false, NULL },
-    { "EXPIRES", "status.expires", false, NULL }, { "MADE BY", "status.made_by", true, NULL },
-    { "FOR", "spec.description", false, NULL },   { 0 },
 };
 
 const Kind kind_token = {
@@ -432,7 +377,6 @@ const Kind kind_token = {
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_DELETE,
     .spec = spec,
     .status = status,
-    .columns = columns,
     .name_help = "the first half of the token, which is no secret",
     .check = check,
     .list = list,

@@ -1,7 +1,7 @@
 #include "api/object_draft.h"
 
 #include "cluster/node_record.h"
-#include "pki/json_fields.h"
+#include "lang/json.h"
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
@@ -98,6 +98,15 @@ static void check_words(const BodyReading *reading, const Kind *kind, Value obje
     }
 }
 
+bool object_parse(Arena *arena, Str body, uint32_t size_max, Value *out, Error *err)
+{
+    const JsonOptions options = {
+        .limits = { .size = size_max, .depth = OBJECT_DEPTH_MAX, .nodes = OBJECT_VALUES_MAX },
+    };
+    return json_parse_text(arena, body, &options, out, err) &&
+           (out->kind == VALUE_MAP || error_set(err, ERROR_INVALID, "must be a JSON object"));
+}
+
 bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
                       FieldProblems *problems, Error *err)
 {
@@ -105,8 +114,7 @@ bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
     Value object;
     *out = (ObjectBody){ .metadata = value_missing(), .spec = value_missing(), .name = STR_EMPTY };
     /* What was read borrows the text, and is looked at when the request and its body may be gone. */
-    if (!json_object_read(arena, arena_copy(arena, body), UINT32_MAX, OBJECT_VALUES_MAX, &object,
-                          err)) {
+    if (!object_parse(arena, arena_copy(arena, body), UINT32_MAX, &object, err)) {
         return false;
     }
     check_words(&reading, kind, object);

@@ -12,8 +12,12 @@ typedef struct ObjectBody {
 } ObjectBody;
 
 enum {
-    OBJECT_VALUES_MAX = 10000 /* in a body */
+    OBJECT_VALUES_MAX = 10000, /* in a body */
+    OBJECT_DEPTH_MAX = 6
 };
+
+/* Within those limits. Fails with ERROR_INVALID or ERROR_LIMIT when it is no JSON object. */
+MUST_CHECK bool object_parse(Arena *arena, Str body, uint32_t size_max, Value *out, Error *err);
 
 /* Fails with ERROR_INVALID or ERROR_LIMIT when it is no JSON object. Adds what is wrong around the
  * fields of `spec`, all of it: words that no object has, another kind, texts that are none. What the

@@ -35,13 +35,15 @@ typedef struct StartSource {
 /* While what was there before is told. Outlives the watch while it reads. */
 typedef struct Starting {
     ObjectWatch *watch; /* NULL: the peer has left */
-    Arena arena;        /* of a read */
-    Buf after; /* where the next page begins; or which of those that were touched is read */
+    Loop *loop;
+    Arena arena; /* of a read */
+    Buf after;   /* where the next page begins; or which of those that were touched is read */
     bool reads, resumes;
     bool waits; /* for the peer to take what it was given */
     bool is_last;
-    NameTable told;    /* by the feed */
-    NameTable touched; /* since where it resumes; of a log also what is told meanwhile */
+    LoopTask next_read; /* in a turn of its own: there may be many */
+    NameTable told;     /* by the feed */
+    NameTable touched;  /* since where it resumes; of a log also what is told meanwhile */
     StartSource sources[FEED_SOURCES_MAX];
     uint32_t sources_open;
 } Starting;
@@ -104,6 +106,7 @@ static void stop_sources(Starting *starting)
 static void starting_free(Starting *starting)
 {
     stop_sources(starting);
+    loop_task_stop(starting->loop, &starting->next_read);
     arena_clear(&starting->arena);
     buf_clear(&starting->after);
     names_clear(&starting->told);
@@ -262,7 +265,7 @@ static void lost(void *context)
 
 /* --- What was there -------------------------------------------------------------------------- */
 
-static void go_on(Starting *starting);
+static void go_on(void *context);
 
 /* For whoever was called back with what was read. False: nobody wants it, or it failed. */
 static bool read_ended(Starting *starting, const Error *err)
@@ -299,7 +302,7 @@ static void give(Starting *starting, Buf *out)
     }
     watch->page = out->len;
     if (watch->starting != NULL && !starting->waits) {
-        go_on(starting);
+        loop_defer(starting->loop, &starting->next_read);
     }
 }
 
@@ -391,8 +394,9 @@ static void caught_up(void *context, const KindItem *item, const Error *err)
     give(starting, &out);
 }
 
-static void go_on(Starting *starting)
+static void go_on(void *context)
 {
+    Starting *starting = context;
     ObjectWatch *watch = starting->watch;
     const ApiSettings *settings = feed_settings(watch->member.feed);
     const Kind *kind = watch->kind;
@@ -407,12 +411,12 @@ static void go_on(Starting *starting)
     if (touched != NULL) {
         buf_reset(&starting->after);
         buf_put_c(&starting->after, touched->name.text);
-        kind->get(kind, settings, &starting->arena, buf_str(&starting->after), caught_up, starting);
+        kind_get(kind, settings, &starting->arena, buf_str(&starting->after), caught_up, starting);
     } else if (watch->name.len > 0) {
-        kind->get(kind, settings, &starting->arena, watch->name, got, starting);
+        kind_get(kind, settings, &starting->arena, watch->name, got, starting);
     } else {
         KindPage page = { .after = buf_str(&starting->after), .limit = PAGE };
-        kind->list(kind, settings, &starting->arena, &page, listed, starting);
+        kind_list(kind, settings, &starting->arena, &page, listed, starting);
     }
 }
 
@@ -608,6 +612,8 @@ static ObjectWatch *watch_new(ApiCall *call, const Kind *kind)
     watch->starting = starting;
     arena_init(&watch->arena, ARENA_UNLIMITED);
     starting->watch = watch;
+    starting->loop = call_store(call)->loop;
+    loop_task_init(&starting->next_read, go_on, starting);
     starting->after = buf_make(BUF_UNLIMITED);
     arena_init(&starting->arena, ARENA_UNLIMITED);
     return watch;
@@ -615,7 +621,6 @@ static ObjectWatch *watch_new(ApiCall *call, const Kind *kind)
 
 void object_watch(ApiCall *call, const Kind *kind)
 {
-    Error err;
     ObjectWatch *watch = watch_new(call, kind);
     if (!read_wish(call, watch) || !call_begin(call, watch_format_type(watch->format),
                                                &(CallPieces){ drained, gone, watch })) {
@@ -627,8 +632,5 @@ void object_watch(ApiCall *call, const Kind *kind)
     call->query = (RouteQuery){ 0 };
     arena_clear(&call->arena);
     watch->sent_ms = loop_now_ms(call_store(call)->loop);
-    if (!feed_join(call->api, kind, &watch->member, &err)) {
-        log_warning("nothing can be watched", LOG_C("kind", kind->name), LOG_C("error", err.text));
-        drop(watch);
-    }
+    feed_join(call->api, kind, &watch->member);
 }

@@ -33,28 +33,20 @@ static void put_media(Buf *out, const char *type, const char *schema, const char
     json_out_close(out, '}');
 }
 
-/* The same as the only content. */
-static void put_content(Buf *out, const char *type, const char *schema, const char *behind)
-{
-    json_out_open(out, "content", '{');
-    put_media(out, type, schema, behind);
-    json_out_close(out, '}');
-}
-
 /* --- Fields of HTTP -------------------------------------------------------------------------- */
 
 /* That requests may have. */
 static const struct {
     const char *name, *help;
-    bool (*applies)(const RouteRow *row);
+    RouteFlags flag; /* of the rows that take it */
 } request_fields[] = {
     { "If-Match", "refuse it with 412 unless the object has this ETag; *: unless it is there",
-      route_takes_match },
-    { "If-None-Match", "*: refuse it with 412 when the object is there", route_takes_match },
+      ROUTE_CONDITIONAL },
+    { "If-None-Match", "*: refuse it with 412 when the object is there", ROUTE_CONDITIONAL },
     { "Idempotency-Key", "it happens once, however often it is sent with this text within a day",
-      route_keeps_answer },
-    { "Eden-Reason", "what it is for; kept in the audit log", route_is_recorded },
-    { "Last-Event-ID", "of a watch: go on behind the event that had this id", route_watches },
+      ROUTE_IDEMPOTENT },
+    { "Eden-Reason", "what it is for; kept in the audit log", ROUTE_AUDITED },
+    { "Last-Event-ID", "of a watch: go on behind the event that had this id", ROUTE_WATCHABLE },
 };
 
 static bool shows_object(const RouteRow *row)
@@ -66,6 +58,16 @@ static bool shows_object(const RouteRow *row)
 static bool makes_object(const RouteRow *row)
 {
     return row->handler == kind_route_create || row->handler == kind_route_put;
+}
+
+static bool is_idempotent(const RouteRow *row)
+{
+    return route_has(row, ROUTE_IDEMPOTENT);
+}
+
+static bool reads(const RouteRow *row)
+{
+    return !route_is_public(row) && strcmp(row->method, "GET") == 0;
 }
 
 static bool changes_session(const RouteRow *row)
@@ -81,8 +83,11 @@ static const struct {
     { "ETag", NULL, "the revision of the object, in quotes", shows_object },
     { "Location", "201", "where the object is", makes_object },
     { "Idempotent-Replayed", NULL, "true: it had happened already, and this is its answer",
-      route_keeps_answer },
+      is_idempotent },
     { "Set-Cookie", NULL, "the session", changes_session },
+    { "Eden-Stale-Since", NULL,
+      "only there while the store is unavailable: the answer may be out of date since then",
+      reads },
 };
 
 /* That refusals may have, by their status. */
@@ -92,6 +97,7 @@ static const struct {
 } refusal_fields[] = {
     { 401, "WWW-Authenticate", "what one could show" },
     { 405, "Allow", "methods that the caller may use" },
+    { 415, "Accept", "content types that the body may have" },
     { 429, "Retry-After", "seconds; not there when waiting does not help" },
 };
 
@@ -193,7 +199,7 @@ static void put_parameters(Buf *out, const RouteRow *row)
         put_parameter(out, "query", word, !optional);
     }
     for (size_t i = 0; i < COUNT_OF(request_fields); i++) {
-        if (request_fields[i].applies(row)) {
+        if (route_has(row, request_fields[i].flag)) {
             put_request_field(out, request_fields[i].name, request_fields[i].help);
         }
     }
@@ -242,7 +248,7 @@ static void put_answer(Buf *out, const RouteRow *row)
     }
     json_out_open(out, "content", '{');
     put_media(out, "application/json", is_object ? row->kind : NULL, is_list(row) ? "List" : "");
-    if (route_watches(row)) {
+    if (route_has(row, ROUTE_WATCHABLE)) {
         put_media(out, watch_format_type(WATCH_SSE), row->kind, "Event");
         put_media(out, watch_format_type(WATCH_NDJSON), row->kind, "Event");
     }
@@ -286,14 +292,19 @@ static bool takes_body(const RouteRow *row)
     return row->body_max > 0;
 }
 
+static bool is_conditional(const RouteRow *row)
+{
+    return route_has(row, ROUTE_CONDITIONAL);
+}
+
 /* What a row may be refused with in particular; there is more of all of them. */
 static const struct {
     int status;
     bool (*applies)(const RouteRow *row);
 } refusals[] = {
-    { 400, is_any },  { 401, is_not_public },      { 403, is_not_public }, { 404, names_something },
-    { 409, changes }, { 412, route_takes_match },  { 413, takes_body },    { 415, takes_body },
-    { 421, is_any },  { 422, route_keeps_answer }, { 429, is_any },        { 503, is_any },
+    { 400, is_any },  { 401, is_not_public },  { 403, is_not_public }, { 404, names_something },
+    { 409, changes }, { 412, is_conditional }, { 413, takes_body },    { 415, takes_body },
+    { 421, is_any },  { 422, is_idempotent },  { 429, is_any },        { 503, is_any },
 };
 
 static void put_refusal(Buf *out, const char *status, const char *name)
@@ -335,11 +346,19 @@ static void put_request(Buf *out, const RouteRow *row)
     if (row->body_max == 0) {
         return;
     }
-    bool is_patch = row->handler == kind_route_patch;
+    bool is_whole = route_is_of_kinds(row) && row->handler != kind_route_patch;
+    Str rest = str_from_c(row->types), type;
+    char name[64];
     json_out_open(out, "requestBody", '{');
+    json_out_name(out, "description");
+    buf_put_format(out, "\"%u bytes at most\"", row->body_max);
     json_out_bool(out, "required", route_is_of_kinds(row));
-    put_content(out, is_patch ? "application/merge-patch+json" : "application/json",
-                route_is_of_kinds(row) && !is_patch ? row->kind : NULL, "");
+    json_out_open(out, "content", '{');
+    while (route_next_type(&rest, &type)) {
+        snprintf(name, sizeof name, "%" STR_FMT, STR_ARG(type));
+        put_media(out, name, is_whole ? row->kind : NULL, "");
+    }
+    json_out_close(out, '}');
     json_out_close(out, '}');
 }
 
@@ -364,7 +383,8 @@ static void put_operation(Buf *out, const RouteRow *row)
         json_out_close(out, ']');
     } else {
         json_out_name(out, "description");
-        buf_put_format(out, "\"Needs a role that allows '%s' on %s.\"", row->verb, row->kind);
+        buf_put_format(out, "\"Needs a role that allows '%s' on %s.%s\"", row->verb, row->kind,
+                       route_has(row, ROUTE_AUDITED) ? " Recorded in the audit log." : "");
     }
     put_parameters(out, row);
     put_request(out, row);
@@ -440,6 +460,8 @@ static const RecordField list_metadata_fields[] = {
       .type = RECORD_INT,
       .is_required = true,
       .help = "of the store, as of which it is so" },
+    { .name = "staleSince",
+      .help = "only there while the store is unavailable: the list may be out of date since then" },
     { .name = "continue",
       .is_required = true,
       .is_nullable = true,
@@ -627,7 +649,9 @@ static void put_problem(Buf *out, const char *name, const char *help, int status
         }
     }
     json_out_close(out, '}');
-    put_content(out, PROBLEM_JSON_TYPE, "Problem", "");
+    json_out_open(out, "content", '{');
+    put_media(out, PROBLEM_JSON_TYPE, "Problem", "");
+    json_out_close(out, '}');
     json_out_close(out, '}');
 }
 

@@ -112,7 +112,7 @@ bool pages_answer(ApiCall *call)
     if (!http1_is_safe(head)) {
         http_request_add_header(call->request, "Allow", STR("GET, HEAD"));
         call_refuse(call, 405, "a page can only be looked at, by GET or HEAD");
-    } else if (call_body(call).len > 0) {
+    } else if (call_has_body(call)) {
         call_refuse(call, 400, "this address takes no body");
     } else if (lacks_slash) {
         http_request_add_header(call->request, "Location", STR("/docs/"));

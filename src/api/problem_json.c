@@ -5,9 +5,9 @@
 #include "base/vec.h"
 
 static const int statuses[] = {
-    [ERROR_INVALID] = 400, [ERROR_NOT_FOUND] = 404, [ERROR_CONFLICT] = 409,
-    [ERROR_DENIED] = 403,  [ERROR_TIMEOUT] = 504,   [ERROR_UNAVAILABLE] = 503,
-    [ERROR_LIMIT] = 429,   [ERROR_OS] = 500,        [ERROR_BUG] = 500,
+    [ERROR_INVALID] = 400, [ERROR_NOT_FOUND] = 404,   [ERROR_CONFLICT] = 409, [ERROR_DENIED] = 403,
+    [ERROR_TIMEOUT] = 504, [ERROR_UNAVAILABLE] = 503, [ERROR_LIMIT] = 429,    [ERROR_OS] = 500,
+    [ERROR_BUG] = 500,     [ERROR_UNKNOWN] = 502,
 };
 
 const ProblemCode problem_codes[] = {
@@ -27,6 +27,7 @@ const ProblemCode problem_codes[] = {
     { 431, "too-many-headers", "the head of the request is too large" },
     { 500, "failed", "the server failed" },
     { 501, "not-implemented", "no address here does that" },
+    { 502, "outcome-unknown", "it may have happened; check before sending it again" },
     { 503, "unavailable", "it may work later" },
     { 504, "timeout", "it took too long" },
     { 505, "version", "this address answers HTTP/1.1 and newer" },

@@ -46,9 +46,10 @@ static bool is_told(const Map *labels, uint32_t before, Str name)
     return false;
 }
 
+/* `labels` is NULL where the record cannot be read. */
 static void put_labels(Buf *out, const Map *labels)
 {
-    for (uint32_t i = 0; i < labels->len; i++) {
+    for (uint32_t i = 0; labels != NULL && i < labels->len; i++) {
         AUTO_CLEAR(Buf) name = buf_make(BUF_UNLIMITED);
         put_label_name(&name, value_str(labels->entries[i].key));
         if (!is_told(labels, i, buf_str(&name))) {
@@ -66,7 +67,7 @@ void prometheus_targets_put(Buf *out, const TargetsSpec *spec, const NodesListin
 {
     buf_put_char(out, '[');
     for (uint32_t i = 0; i < nodes->node_count; i++) {
-        const NodeEntry *node = &nodes->nodes[i];
+        const RosterNode *node = nodes->nodes[i].node;
         if (!object_selector_matches(spec->selector, str_from_c(node->record.name),
                                      node->record.labels)) {
             continue;
@@ -78,7 +79,8 @@ void prometheus_targets_put(Buf *out, const TargetsSpec *spec, const NodesListin
         json_out_text(out, "__meta_eden_node", str_from_c(node->record.name));
         put_text(out, "__meta_eden_alive", node->is_alive);
         put_text(out, "__meta_eden_server", node->record.is_server);
-        put_labels(out, node->record.labels.map);
+        Value labels = node->record.labels;
+        put_labels(out, labels.kind == VALUE_MAP ? labels.map : NULL);
         json_out_close(out, '}');
         json_out_close(out, '}');
     }

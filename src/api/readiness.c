@@ -24,13 +24,17 @@ static const char *judge(const ReadyCertificate *one, int64_t now_ms)
 
 static bool put_problems(Buf *out, const ReadyState *state, bool in_detail)
 {
-    bool ok = state->is_writable && !state->stops && !state->admits_nobody;
+    bool is_stale = state->stale_since != NULL;
+    bool ok = state->is_writable && !is_stale && !state->stops && !state->admits_nobody;
     if (state->stops) {
         put_problem(out, "server", "it stops", NULL);
     }
     if (!state->is_writable) {
         put_problem(out, "store", in_detail ? state->why_not : "it cannot be written",
                     state->condition);
+    } else if (is_stale) {
+        put_problem(out, "store", in_detail ? state->stale_why : "it does not answer",
+                    "unavailable");
     }
     if (state->admits_nobody) {
         put_problem(out, "revocations", "the list cannot be read; no certificate is accepted",
@@ -59,6 +63,12 @@ bool readiness_put(Buf *out, const ReadyState *state, bool in_detail)
     json_out_bool(out, "ready", ok);
     json_out_name(out, "problems");
     buf_put(out, buf_str(&problems));
+    if (state->stale_since != NULL) {
+        json_out_text(out, "stale_since", str_from_c(state->stale_since));
+    }
+    if (in_detail && state->leader != NULL) {
+        json_out_text(out, "leader", str_from_c(state->leader));
+    }
     json_out_close(out, '}');
     return ok;
 }

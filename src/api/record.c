@@ -2,6 +2,7 @@
 
 #include "api/api_inner.h"
 #include "api/bodies.h"
+#include "api/problem_json.h"
 #include "base/log.h"
 #include "cluster/audit.h"
 
@@ -10,7 +11,7 @@
 static bool is_recorded(const ApiCall *call)
 {
     return call_settings(call)->audit != NULL && call->caller.is_known &&
-           route_is_recorded(call->row);
+           route_has(call->row, ROUTE_AUDITED);
 }
 
 /* What it is done to: the word of the path, a key of the store, or what the body names. */
@@ -136,7 +137,7 @@ void record_begin(ApiCall *call, CallStep *go)
     const Str *key = http1_find(head, "Idempotency-Key");
     Error err;
     call->go = go;
-    if (key == NULL || !call->caller.is_known || !route_keeps_answer(call->row)) {
+    if (key == NULL || !call->caller.is_known || !route_has(call->row, ROUTE_IDEMPOTENT)) {
         begin_audit(call);
         return;
     }
@@ -159,6 +160,12 @@ void record_name(ApiCall *call, Str name)
 
 /* --- After ----------------------------------------------------------------------------------- */
 
+/* It may have happened. */
+static bool is_unknown(const ApiCall *call)
+{
+    return call->status == problem_status(ERROR_UNKNOWN);
+}
+
 static void kept(void *context, const Error *err)
 {
     ApiCall *call = context;
@@ -170,10 +177,10 @@ static void kept(void *context, const Error *err)
 }
 
 /* That the server fails, or has no room, is nothing to keep: the same may go well when it is tried
- * again. */
+ * again. What may have happened must not. */
 static void keep_answer(ApiCall *call)
 {
-    if (call->is_claimed && (call->status >= 500 || call->status == 429)) {
+    if (call->is_claimed && !is_unknown(call) && (call->status >= 500 || call->status == 429)) {
         forget(call);
     }
     if (!call->is_claimed || call->api == NULL) {
@@ -204,7 +211,8 @@ void record_end(ApiCall *call, CallStep *go)
     } else if (call->status < 400) {
         append(call, AUDIT_DONE, STR_EMPTY, told);
     } else {
-        append(call, AUDIT_FAILED, arena_format(&call->arena, "status %d", call->status), told);
+        append(call, is_unknown(call) ? AUDIT_UNKNOWN : AUDIT_FAILED,
+               arena_format(&call->arena, "status %d", call->status), told);
     }
 }
 

@@ -52,7 +52,12 @@ static void verified(void *context, const AuditChain *chain, const Error *err)
 
 void audit_verification_get(ApiCall *call)
 {
-    audit_verify(call_store(call), verified, call);
+    Audit *audit = call_settings(call)->audit;
+    if (audit == NULL) {
+        call_refuse(call, 503, "this server has no audit log");
+    } else {
+        audit_verify(audit, verified, call);
+    }
 }
 
 /* --- Entries as they are written ------------------------------------------------------------- */

@@ -1,43 +1,36 @@
 /* /v1/backup: everything that makes this cluster, as one file (cluster/backup_manifest.h).
  *
- * The store goes on while its snapshot is written, so the files beside it are read before and after:
- * when they differ, the CA was exchanged meanwhile, and they would not belong to the snapshot. */
+ * The store is read as of one revision while it goes on, and sent as it is read. The files beside it are
+ * read before and after that revision is known: when they differ, the CA was exchanged meanwhile, and
+ * they would not belong to it. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "api/call.h"
 #include "api/handlers.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "cluster/backup_manifest.h"
+#include "store/dump.h"
+#include "store/keys.h"
 #include "sys/directory.h"
-#include "sys/file_reader.h"
-#include "sys/file_settle.h"
 
 enum {
-    PIECE = 256 << 10,
     TEXT_MAX = 64 << 10, /* of a part beside the store */
 };
 
 typedef struct Backup {
     ApiCall *call;
-    const char *path; /* of the snapshot, until it is open */
-    Str texts[BACKUP_STORE];
+    Str prefix; /* of keys */
+    Str texts[BACKUP_FILES];
     BackupManifest manifest;
-    FileReader *snapshot;
-    int64_t left; /* bytes of it */
-    char *piece;
+    StoreDump *dump;
+    bool has_begun; /* to answer */
+    bool is_over, is_broken;
 } Backup;
-
-static void clear(Backup *backup)
-{
-    file_reader_close(TAKE(backup->snapshot));
-    free(TAKE(backup->piece));
-}
 
 static void gone(void *context)
 {
-    clear(context);
+    Backup *backup = context;
+    store_dump_free(TAKE(backup->dump));
 }
 
 /* --- Files ----------------------------------------------------------------------------------- */
@@ -49,7 +42,7 @@ static bool read_texts(Arena *arena, const char *path, Str *texts, Error *err)
     if (!directory_open(path, &directory, err)) {
         return false;
     }
-    for (uint32_t i = 0; i < BACKUP_STORE; i++) {
+    for (uint32_t i = 0; i < BACKUP_FILES; i++) {
         texts[i] = (Str){ 0 };
         if (!directory_read(&directory, arena, backup_part_name((BackupPartKind)i), TEXT_MAX,
                             &texts[i], err) &&
@@ -62,7 +55,7 @@ static bool read_texts(Arena *arena, const char *path, Str *texts, Error *err)
 
 static bool are_same(const Str *a, const Str *b)
 {
-    for (uint32_t i = 0; i < BACKUP_STORE; i++) {
+    for (uint32_t i = 0; i < BACKUP_FILES; i++) {
         if ((a[i].data == NULL) != (b[i].data == NULL) || !str_eq(a[i], b[i])) {
             return false;
         }
@@ -70,96 +63,126 @@ static bool are_same(const Str *a, const Str *b)
     return true;
 }
 
-static void describe(Backup *backup, const StoreSnapshot *snapshot)
+static void describe(Backup *backup, int64_t revision)
 {
     const ApiSettings *settings = call_settings(backup->call);
     BackupManifest *manifest = &backup->manifest;
+    manifest->format = 2;
     snprintf(manifest->cluster, sizeof manifest->cluster, "%" STR_FMT, STR_ARG(settings->cluster));
     snprintf(manifest->node, sizeof manifest->node, "%" STR_FMT, STR_ARG(settings->node));
     snprintf(manifest->store_id, sizeof manifest->store_id, "%" STR_FMT,
              STR_ARG(settings->store_id));
     snprintf(manifest->version, sizeof manifest->version, "%s", EDEN_VERSION);
     manifest->time_ms = loop_wall_ms(settings->at.loop);
-    manifest->revision = snapshot->revision;
-    for (uint32_t i = 0; i < BACKUP_STORE; i++) {
+    manifest->revision = revision;
+    for (uint32_t i = 0; i < BACKUP_FILES; i++) {
         BackupPart *part = &manifest->parts[i];
         if (backup->texts[i].data != NULL) {
             *part = (BackupPart){ .is_there = true, .size = (int64_t)backup->texts[i].len };
             sha256_hex(backup->texts[i], part->digest);
         }
     }
-    BackupPart *store = &manifest->parts[BACKUP_STORE];
-    *store = (BackupPart){ .is_there = true, .size = snapshot->bytes };
-    _Static_assert((int)STORE_DIGEST == (int)SHA256_HEX, "digests are of one kind");
-    memcpy(store->digest, snapshot->digest, sizeof store->digest);
-    backup->left = snapshot->bytes;
 }
 
 /* --- Sending --------------------------------------------------------------------------------- */
 
+/* The reader is told why, behind which nothing comes. */
+static void break_off(Backup *backup, const Error *err)
+{
+    Buf out = buf_make_in(&backup->call->arena, BUF_UNLIMITED);
+    log_error("a backup was broken off", LOG_C("why", err->text));
+    store_dump_free(TAKE(backup->dump));
+    backup->is_broken = true;
+    store_dump_put_broken(&out, err);
+    call_piece(backup->call, buf_str(&out));
+}
+
 static void go_on(void *context)
 {
     Backup *backup = context;
-    ApiCall *call = backup->call;
-    size_t got;
-    Error err = { 0 };
-    bool ok = file_reader_next(backup->snapshot, backup->piece, PIECE, &got, &err);
-    backup->left -= ok ? (int64_t)got : 0;
-    if (ok && got > 0 && backup->left >= 0) {
-        call_piece(call, str_from(backup->piece, got));
-        return;
-    }
-    clear(backup);
-    if (ok && backup->left == 0) {
-        call_end(call);
-    } else {
-        log_error("a backup was broken off",
-                  LOG_C("why", ok ? "the snapshot has another size" : err.text));
-        call_break(call);
+    Error err;
+    if (backup->is_over) {
+        store_dump_free(TAKE(backup->dump));
+        call_end(backup->call);
+    } else if (backup->is_broken) {
+        call_break(backup->call);
+    } else if (!store_dump_next(backup->dump, &err)) {
+        break_off(backup, &err);
     }
 }
 
-static void start(Backup *backup, FileReader *snapshot)
+/* False: it was answered. */
+static bool begin(Backup *backup, int64_t revision, Buf *head)
 {
     ApiCall *call = backup->call;
+    Str after[BACKUP_FILES];
+    Error err;
+    if (!read_texts(&call->arena, call_settings(call)->directory, after, &err)) {
+        call_fail(call, &err);
+        return false;
+    }
+    if (!are_same(backup->texts, after)) {
+        call_refuse(call, 503, "the CA was exchanged in this moment; try again");
+        return false;
+    }
+    describe(backup, revision);
     if (!call_begin(call, "application/octet-stream", &(CallPieces){ go_on, gone, backup })) {
-        file_reader_close(snapshot);
-        return;
+        return false;
     }
-    backup->snapshot = snapshot;
-    Buf head = buf_make_in(&call->arena, BUF_UNLIMITED);
-    backup_head_print(&backup->manifest, &head);
-    for (uint32_t i = 0; i < BACKUP_STORE; i++) {
-        buf_put(&head, backup->texts[i]);
+    backup->has_begun = true;
+    backup_head_print(&backup->manifest, head);
+    for (uint32_t i = 0; i < BACKUP_FILES; i++) {
+        buf_put(head, backup->texts[i]);
     }
-    backup->piece = memory_new(PIECE);
-    call_piece(call, buf_str(&head));
+    return true;
 }
 
-static void snapped(void *context, const StoreSnapshot *snapshot, const Error *err)
+static void send_first(Backup *backup, const StoreDumpPiece *piece)
+{
+    StoreDump *dump = TAKE(backup->dump); /* of a call that ends here */
+    Buf head = buf_make(BUF_UNLIMITED);
+    if (begin(backup, piece->head->revision, &head)) {
+        backup->dump = dump;
+        backup->is_over = piece->end != NULL;
+        buf_put(&head, piece->bytes);
+        call_piece(backup->call, buf_str(&head));
+    } else {
+        store_dump_free(dump);
+    }
+    buf_clear(&head);
+}
+
+static void dumped(void *context, const StoreDumpPiece *piece, const Error *err)
 {
     Backup *backup = context;
     ApiCall *call = backup->call;
-    FileReader *reader = NULL;
-    Str after[BACKUP_STORE];
-    Error failure = { 0 };
-    /* Its name is of no use to anybody once it is open, or when it failed. */
-    bool opened = err == NULL && file_reader_open(backup->path, &reader, &failure);
-    file_remove(backup->path);
-    if (!call_goes_on(call, err)) {
-        file_reader_close(reader);
+    if (backup->has_begun) {
+        if (err != NULL) {
+            break_off(backup, err);
+            return;
+        }
+        backup->is_over = piece->end != NULL;
+        call_piece(call, piece->bytes);
         return;
     }
-    if (!opened || !read_texts(&call->arena, call_settings(call)->directory, after, &failure)) {
-        file_reader_close(reader);
-        call_fail(call, &failure);
-    } else if (!are_same(backup->texts, after)) {
-        file_reader_close(reader);
-        call_refuse(call, 503, "the CA was exchanged in this moment; try again");
-    } else {
-        describe(backup, snapshot);
-        start(backup, reader);
+    StoreDump *dump = backup->dump;
+    if (!call_goes_on(call, err)) {
+        store_dump_free(dump);
+        return;
     }
+    send_first(backup, piece);
+}
+
+/* Who was there when the backup was made is not when it is restored. */
+static bool is_presence(void *context, Str key)
+{
+    const Backup *backup = context;
+    AUTO_CLEAR(Arena) arena;
+    KeyKind kind;
+    Str parts[KEYS_PARTS_MAX];
+    arena_init(&arena, ARENA_UNLIMITED);
+    return key_parse(&arena, backup->prefix, key, &kind, parts) &&
+           (kind == KEY_NODE_ALIVE || kind == KEY_LEADER);
 }
 
 void backup_get(ApiCall *call)
@@ -172,11 +195,18 @@ void backup_get(ApiCall *call)
         return;
     }
     backup->call = call;
-    backup->path = arena_format(&call->arena, "%s/backup-%016llx.new", settings->directory,
-                                (unsigned long long)loop_random(settings->at.loop))
-                       .data;
-    if (!read_texts(&call->arena, settings->directory, backup->texts, &err) ||
-        !store_snapshot(settings->at.store, backup->path, snapped, backup, &err)) {
+    backup->prefix = arena_copy(&call->arena, settings->at.prefix);
+    if (!read_texts(&call->arena, settings->directory, backup->texts, &err)) {
+        call_fail(call, &err);
+        return;
+    }
+    backup->dump = store_dump_new(&(StoreDumpSpec){ .store = settings->at.store,
+                                                    .store_id = settings->store_id,
+                                                    .leaves_out = is_presence,
+                                                    .done = dumped,
+                                                    .context = backup });
+    if (!store_dump_next(backup->dump, &err)) {
+        store_dump_free(TAKE(backup->dump));
         call_fail(call, &err);
     }
 }

@@ -7,12 +7,16 @@
 void health_show(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
-    bool ok = store_look(settings->at.store).writable;
+    Str stale_since = call_stale_since(call);
+    bool ok = store_look(settings->at.store).writable && stale_since.len == 0;
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     json_out_start(&json, "eden.health/1");
     json_out_text(&json, "cluster", settings->cluster);
     json_out_bool(&json, "healthy", ok);
     json_out_int(&json, "time_ms", loop_wall_ms(settings->at.loop));
+    if (stale_since.len > 0) {
+        json_out_text(&json, "stale_since", stale_since);
+    }
     json_out_close(&json, '}');
     call_answer(call, ok ? 200 : 503, &json);
 }

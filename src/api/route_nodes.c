@@ -91,25 +91,20 @@ static void refuse_asking(ApiCall *call)
     call_fail(call, &err);
 }
 
-static void looked_up(void *context, const NodeView *view, const Error *err)
+void node_ping(ApiCall *call)
 {
-    ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
-        return;
-    }
     const ApiSettings *settings = call_settings(call);
-    if (!view->is_member) {
+    NodeView view;
+    Error err;
+    if (!nodes_show(&call->arena, call_store(call), call->part, &view, &err)) {
+        call_fail(call, &err);
+    } else if (!view.is_member) {
         refuse_asking(call);
     } else if (settings->ping == NULL) {
         call_refuse(call, 503, "this server has no sessions");
     } else {
         Asking *asking = ARENA_NEW(&call->arena, Asking);
-        *asking = (Asking){ call, view->node.is_alive, view->node.since_ms };
+        *asking = (Asking){ call, view.node.node->is_alive, view.node.node->since_ms };
         settings->ping(settings->context, call->part, pinged, asking);
     }
-}
-
-void node_ping(ApiCall *call)
-{
-    nodes_show(call_store(call), call->part, looked_up, call);
 }

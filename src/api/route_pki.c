@@ -176,12 +176,8 @@ static void put_node(Buf *out, const NodeTrust *one, CertificateSet cas, int64_t
     json_out_close(out, '}');
 }
 
-static void listed(void *context, const TrustListing *listing, const Error *err)
+static void answer_pki(ApiCall *call, const TrustListing *listing)
 {
-    ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
-        return;
-    }
     const ApiSettings *settings = call_settings(call);
     int64_t now_ms = loop_wall_ms(settings->at.loop);
     int64_t life_ms =
@@ -217,8 +213,15 @@ static bool has_pki(ApiCall *call)
 
 void pki_get(ApiCall *call)
 {
-    if (has_pki(call)) {
-        trust_list(call_store(call), listed, call);
+    TrustListing listing;
+    Error err;
+    if (!has_pki(call)) {
+        return;
+    }
+    if (trust_list(&call->arena, call_store(call), &listing, &err)) {
+        answer_pki(call, &listing);
+    } else {
+        call_fail(call, &err);
     }
 }
 

@@ -1,9 +1,13 @@
-/* /healthz and /readyz, for those who watch over servers: short, and for anybody. Only operators are told
- * of files and disks. */
+/* /healthz and /readyz, for those who watch over servers: short, and for anybody, on the API and on a port
+ * without TLS. Only operators are told of files and disks. */
+#include "api/api_inner.h"
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/readiness.h"
 #include "base/json_out.h"
+#include "base/utc.h"
+#include "cluster/leader.h"
+#include "cluster/state.h"
 
 #define JSON_TYPE "application/json"
 
@@ -15,20 +19,20 @@ static bool is_operator(const ApiCall *call)
     return caller.is_local && caller.is_operator;
 }
 
-/* That it answers is what it tells: a server that cannot write is no better when it is started anew. */
-void alive_get(ApiCall *call)
+/* That it answers is what it tells: a server that cannot write is no better when it is restarted. Gives
+ * the status, as put_ready does. */
+static int put_alive(const ApiSettings *settings, bool in_detail, Buf *out)
 {
-    StoreStatus store = store_status(call_settings(call)->at.store);
-    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
-    json_out_start(&json, "eden.alive/1");
-    json_out_bool(&json, "alive", true);
-    json_out_bool(&json, "writable", store.writable);
+    StoreStatus store = store_status(settings->at.store);
+    json_out_start(out, "eden.alive/1");
+    json_out_bool(out, "alive", true);
+    json_out_bool(out, "writable", store.writable);
     if (!store.writable) {
-        json_out_text(&json, "why",
-                      is_operator(call) ? str_from_c(store.reason) : STR("it cannot be written"));
+        json_out_text(out, "why",
+                      in_detail ? str_from_c(store.reason) : STR("it cannot be written"));
     }
-    buf_put_c(&json, "}\n");
-    call_answer_as(call, 200, JSON_TYPE, buf_str(&json));
+    buf_put_c(out, "}\n");
+    return 200;
 }
 
 static uint32_t look_at(const OwnCertificates *own, ReadyCertificate out[OWN_KINDS])
@@ -48,25 +52,75 @@ static uint32_t look_at(const OwnCertificates *own, ReadyCertificate out[OWN_KIN
 
 static bool has_unreadable_revocations(const ApiSettings *settings)
 {
-    const Roster *roster = settings->roster == NULL ? NULL : *settings->roster;
+    const Roster *roster = settings->at.roster;
     return roster != NULL && roster_revoked(roster)->is_unreadable;
 }
 
-void ready_get(ApiCall *call)
+static int put_ready(const ApiSettings *settings, bool in_detail, Buf *out)
 {
-    const ApiSettings *settings = call_settings(call);
     StoreStatus store = store_look(settings->at.store);
     ReadyCertificate certificates[OWN_KINDS];
+    LeaderRecord leader;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    state_check(settings->at.state);
+    StateAge age = state_age(settings->at.state);
+    bool is_led = leader_find(&arena, settings->at.state, settings->at.prefix, &leader);
     ReadyState state = { .stops = settings->stops != NULL && *settings->stops,
                          .is_writable = store.writable,
                          .condition = store_condition_name(store.condition),
                          .why_not = store.reason,
+                         .stale_since = age.stale_since_ms == 0
+                                            ? NULL
+                                            : utc_text(&arena, age.stale_since_ms).data,
+                         .stale_why = age.why,
                          .admits_nobody = has_unreadable_revocations(settings),
+                         .leader = is_led ? leader.server : NULL,
                          .now_ms = loop_wall_ms(settings->at.loop),
                          .certificates = certificates,
                          .certificate_count = look_at(settings->own, certificates) };
-    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
-    bool ok = readiness_put(&json, &state, is_operator(call));
-    buf_put_char(&json, '\n');
-    call_answer_as(call, ok ? 200 : 503, JSON_TYPE, buf_str(&json));
+    bool ok = readiness_put(out, &state, in_detail);
+    buf_put_char(out, '\n');
+    return ok ? 200 : 503;
 }
+
+/* --- On the API ------------------------------------------------------------------------------ */
+
+void alive_get(ApiCall *call)
+{
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    int status = put_alive(call_settings(call), is_operator(call), &json);
+    call_answer_as(call, status, JSON_TYPE, buf_str(&json));
+}
+
+void ready_get(ApiCall *call)
+{
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    int status = put_ready(call_settings(call), is_operator(call), &json);
+    call_answer_as(call, status, JSON_TYPE, buf_str(&json));
+}
+
+/* --- Without TLS ----------------------------------------------------------------------------- */
+
+static void alive_plain(void *context, HttpRequest *request)
+{
+    const Api *api = context;
+    AUTO_CLEAR(Buf) json = buf_make(BUF_UNLIMITED);
+    int status = put_alive(&api->settings, false, &json);
+    http_request_answer(request, status, JSON_TYPE, buf_str(&json));
+}
+
+static void ready_plain(void *context, HttpRequest *request)
+{
+    const Api *api = context;
+    AUTO_CLEAR(Buf) json = buf_make(BUF_UNLIMITED);
+    int status = put_ready(&api->settings, false, &json);
+    http_request_answer(request, status, JSON_TYPE, buf_str(&json));
+}
+
+const PlainRoute api_health_routes[] = {
+    { "/healthz", alive_plain, "That this server answers, and whether it can write." },
+    { "/readyz", ready_plain,
+      "Whether this server can do all of its work; 503 and what is missing when not." },
+    { 0 },
+};

@@ -111,11 +111,11 @@ void session_post(ApiCall *call)
         call_refuse(call, 503, "login is not available on this server");
     } else if (!session_body_read(&call->arena, call_body(call), &token, &err)) {
         call_fail_body(call, &err);
-    } else if (!credentials_by_token(settings->credentials, token, loop_wall_ms(settings->at.loop),
-                                     &call->caller.principal, &err)) {
+    } else if (!caller_log_in(settings, token, &call->caller, &err)) {
+        if (err.kind == ERROR_DENIED) {
+            call_log_unauthenticated(call, err.text);
+        }
         call_refuse(call, err.kind == ERROR_UNAVAILABLE ? 503 : 401, err.text);
-    } else if (!credentials_may_log_in(settings->credentials, &call->caller.principal, &err)) {
-        call_fail(call, &err);
     } else {
         browser_sessions_create(&settings->at, &call->caller.principal, made, call);
     }
@@ -131,6 +131,5 @@ void session_delete(ApiCall *call)
     }
     note(call, "logout");
     call_add_header(call, "Set-Cookie", str_from_c(browser_cookie_gone));
-    browser_sessions_delete(call_store(call), str_from_c(caller->principal.session), call_done,
-                            call);
+    browser_sessions_delete(call_store(call), &caller->principal, call_done, call);
 }

@@ -5,7 +5,9 @@
 #include "base/base64.h"
 #include "base/json_out.h"
 #include "base/visible.h"
+#include "cluster/cluster_read.h"
 #include "cluster/guarded_keys.h"
+#include "cluster/state.h"
 
 enum {
     PAGE_DEFAULT = 200,
@@ -73,11 +75,34 @@ static void got(void *context, const StoreReply *reply, const Error *err)
 
 void store_key_get(ApiCall *call)
 {
+    StoreOp op = { .kind = STORE_RANGE, .key = call_parameter(call, "key") };
     Error err;
-    if (key_fits(call, call_parameter(call, "key")) &&
-        !store_get(call_store(call)->store, call_parameter(call, "key"), got, call, &err)) {
+    if (key_fits(call, op.key) && !cluster_read(call_store(call), &op, 1, got, call, &err)) {
         call_fail(call, &err);
     }
+}
+
+/* --- One key, changed ------------------------------------------------------------------------ */
+
+typedef struct Answer {
+    ApiCall *call;
+    Buf json;
+} Answer;
+
+static void seen_by_state(void *context)
+{
+    Answer *answer = context;
+    if (call_goes_on(answer->call, NULL)) {
+        call_answer(answer->call, 200, &answer->json);
+    }
+}
+
+/* When this server knows of it: what the caller asks for next is as new as this answer. */
+static void answer_when_seen(ApiCall *call, Buf json, int64_t revision)
+{
+    Answer *answer = ARENA_NEW(&call->arena, Answer);
+    *answer = (Answer){ call, json };
+    state_wait(call_store(call)->state, revision, seen_by_state, answer);
 }
 
 static void changed(void *context, const StoreReply *reply, const Error *err)
@@ -94,7 +119,7 @@ static void changed(void *context, const StoreReply *reply, const Error *err)
     json_out_start(&json, "eden.done/1");
     json_out_int(&json, "revision", reply->revision);
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    answer_when_seen(call, json, reply->revision);
 }
 
 void store_key_put(ApiCall *call)
@@ -193,7 +218,7 @@ void keys_get(ApiCall *call)
         return;
     }
     op.limit = limit;
-    if (!store_op(call_store(call)->store, &op, keys_came, call, &err)) {
+    if (!cluster_read(call_store(call), &op, 1, keys_came, call, &err)) {
         call_fail(call, &err);
     }
 }
@@ -209,7 +234,7 @@ static void keys_deleted(void *context, const StoreReply *reply, const Error *er
     json_out_int(&json, "revision", reply->revision);
     json_out_int(&json, "deleted", reply->ops[0].count);
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    answer_when_seen(call, json, reply->revision);
 }
 
 void keys_delete(ApiCall *call)

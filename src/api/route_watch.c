@@ -5,6 +5,7 @@
 #include "api/call.h"
 #include "api/event_line.h"
 #include "api/handlers.h"
+#include "cluster/state.h"
 
 typedef struct Watching {
     ApiCall *call;
@@ -99,7 +100,7 @@ void watch_get(ApiCall *call)
     }
     /* Now, and not when the store comes to it, so that the peer knows where it has begun. */
     if (watching->spec.from == 0) {
-        watching->spec.from = store_status(call_store(call)->store).revision + 1;
+        watching->spec.from = state_age(call_store(call)->state).revision + 1;
     }
     event_line_start(&watching->lines, call_settings(call)->store_id, watching->spec.from - 1);
     if (!store_watch(call_store(call)->store, &watching->spec, &watching->watch, &err)) {

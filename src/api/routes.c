@@ -8,8 +8,9 @@
 #include "pki/join.h"
 
 const RouteRow route_rows[ROUTE_COUNT] = {
-#define ROUTE(constant, method, pattern, kind, verb, query, body_max, handler, help) \
-    [ROUTE_##constant] = { #constant, method, pattern, kind, verb, query, body_max, handler, help },
+#define ROUTE(constant, method, pattern, kind, verb, query, body_max, types, flags, handler, help) \
+    [ROUTE_##constant] = { #constant, method, pattern, kind,    verb, query,                       \
+                           body_max,  types,  flags,   handler, help },
 #include "api/routes.def"
 #undef ROUTE
 };
@@ -134,31 +135,40 @@ bool route_is_public(const RouteRow *row)
     return row->kind == NULL;
 }
 
-bool route_takes_match(const RouteRow *row)
+bool route_has(const RouteRow *row, RouteFlags flag)
 {
-    return row->handler == kind_route_put || row->handler == kind_route_patch ||
-           row->handler == kind_route_delete;
+    return (row->flags & flag) != 0;
 }
 
-/* Joining and logging in have their own ways to tell what comes again, and answers with secrets. */
-bool route_keeps_answer(const RouteRow *row)
+/* --- Bodies ---------------------------------------------------------------------------------- */
+
+bool route_next_type(Str *rest, Str *type)
 {
-    return !route_is_public(row) && strcmp(row->method, "POST") == 0;
+    return rest->len > 0 && str_split_next(rest, ' ', type);
 }
 
-/* Reads are not recorded, but for the one that gives everything away; nor are questions. */
-bool route_is_recorded(const RouteRow *row)
+bool route_takes_type(const RouteRow *row, const Str *type)
 {
-    if (route_is_public(row)) {
+    Str rest = str_from_c(row->types), one;
+    if (type == NULL) {
         return false;
     }
-    bool reads = strcmp(row->method, "GET") == 0 || strcmp(row->verb, "ping") == 0;
-    return !reads || strcmp(row->kind, "Backup") == 0;
+    Str word = str_trim(str_slice(*type, 0, str_find(*type, STR(";"), 0)));
+    while (route_next_type(&rest, &one)) {
+        if (str_eq_ignore_case(word, one)) {
+            return true;
+        }
+    }
+    return false;
 }
 
-bool route_watches(const RouteRow *row)
+uint32_t route_largest_body(void)
 {
-    return row->handler == kind_route_list || row->handler == kind_route_get;
+    uint32_t largest = 0;
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        largest = route_rows[i].body_max > largest ? route_rows[i].body_max : largest;
+    }
+    return largest;
 }
 
 /* --- Matching -------------------------------------------------------------------------------- */

@@ -12,8 +12,20 @@ enum {
     ROUTE_VALUE_MAX = 4 << 20, /* a value of the store, in base64 or with escapes */
 };
 
+/* What a body may be, as "Content-Type" says it, separated by blanks. */
+#define ROUTE_JSON        "application/json"
+#define ROUTE_MERGE_PATCH "application/merge-patch+json application/json"
+
+typedef enum RouteFlags {
+    ROUTE_AUDITED = 1 << 0,     /* in the audit log, with Eden-Reason, before it is done */
+    ROUTE_IDEMPOTENT = 1 << 1,  /* takes Idempotency-Key: its answer is kept for who asks again */
+    ROUTE_CONDITIONAL = 1 << 2, /* takes If-Match and If-None-Match */
+    ROUTE_WATCHABLE = 1 << 3,   /* its kind can be watched by it */
+    ROUTE_QUIET = 1 << 4,       /* may be called often: in the log of the server at level debug */
+} RouteFlags;
+
 typedef enum Route {
-#define ROUTE(constant, method, pattern, kind, verb, query, body_max, handler, help) \
+#define ROUTE(constant, method, pattern, kind, verb, query, body_max, types, flags, handler, help) \
     ROUTE_##constant,
 #include "api/routes.def"
 #undef ROUTE
@@ -28,6 +40,8 @@ typedef struct RouteRow {
     const char *query; /* parameters behind "?": "key [limit]", in [] those that need not be there;
                           NULL: there are none */
     uint32_t body_max; /* bytes; 0: no body */
+    const char *types; /* of the body; NULL: no body */
+    uint32_t flags;    /* RouteFlags */
     RouteHandler *handler;
     const char *help;
 } RouteRow;
@@ -59,11 +73,15 @@ bool route_is_offered(const RouteRow *row);
 /* Whether it is one of those that every kind has. */
 bool route_is_of_kinds(const RouteRow *row);
 
-/* What a row means beside its path, its query and its body. */
-bool route_takes_match(const RouteRow *row);  /* If-Match, If-None-Match */
-bool route_keeps_answer(const RouteRow *row); /* for who asks again with the same Idempotency-Key */
-bool route_is_recorded(const RouteRow *row);  /* in the audit log, with Eden-Reason */
-bool route_watches(const RouteRow *row);      /* its kind can be watched by it */
+bool route_has(const RouteRow *row, RouteFlags flag);
+
+/* Whether a body may be of this type. `type` is the field "Content-Type", which may have parameters; NULL:
+ * there is none. */
+bool route_takes_type(const RouteRow *row, const Str *type);
+/* The types that a body may have, one after another; `rest` is the row's types at first. */
+bool route_next_type(Str *rest, Str *type);
+/* The largest body that any row takes. */
+uint32_t route_largest_body(void);
 
 enum {
     ROUTE_PARAMETERS_MAX = 5

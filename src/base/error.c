@@ -19,6 +19,7 @@ static const KindRow kind_rows[] = {
     [ERROR_DENIED] = { "denied", 4 },
     [ERROR_TIMEOUT] = { "timeout", 124 },
     [ERROR_UNAVAILABLE] = { "unavailable", 3 },
+    [ERROR_UNKNOWN] = { "outcome unknown", 3 },
     [ERROR_LIMIT] = { "limit", 1 },
     [ERROR_OS] = { "os", 1 },
     [ERROR_BUG] = { "bug", 1 },

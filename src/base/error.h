@@ -21,6 +21,7 @@ typedef enum ErrorKind {
     ERROR_DENIED,
     ERROR_TIMEOUT,
     ERROR_UNAVAILABLE, /* may work later */
+    ERROR_UNKNOWN,     /* may have happened: no answer came */
     ERROR_LIMIT,       /* a budget is used up */
     ERROR_OS,          /* a system call failed */
     ERROR_BUG,

@@ -1,4 +1,6 @@
-/* Objects of the API as JSON text, written field by field; commas come by themselves. Pure. */
+/* Answers of the API and of commands as JSON text, written field by field; commas come by themselves.
+ * Such an answer is made of many things and read by programs of others, so it has no table of fields
+ * (lang/record.h), as what is stored or sent between programs of eden has. Pure. */
 #pragma once
 
 #include "base/buf.h"

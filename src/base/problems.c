@@ -121,11 +121,26 @@ bool problems_told(const Problems *problems, const Problem *problem)
     return false;
 }
 
+static bool has_error_at(const Problems *problems, uint32_t count, const Problem *place)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const Problem *other = &problems->items[i];
+        if (other->severity == SEVERITY_ERROR && other->line == place->line &&
+            other->column == place->column && str_eq(other->file, place->file)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void problems_take_new(Problems *problems, const Problems *found)
 {
+    uint32_t before = problems->count;
     for (uint32_t i = 0; i < found->count; i++) {
-        if (found->items[i].line == 0 || !problems_told(problems, &found->items[i])) {
-            problems_take(problems, &found->items[i]);
+        const Problem *problem = &found->items[i];
+        if (problem->line == 0 ||
+            (!problems_told(problems, problem) && !has_error_at(problems, before, problem))) {
+            problems_take(problems, problem);
         }
     }
 }

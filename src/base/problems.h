@@ -95,7 +95,8 @@ Problem *problems_add_as(Problems *problems, Severity severity, const char *code
 void problems_take(Problems *problems, const Problem *problem);
 /* Whether something of the same code is told at the place of `problem` already. */
 bool problems_told(const Problems *problems, const Problem *problem);
-/* Adds those of another list that are not told yet. */
+/* Adds those of another list, found later, that are not told yet. Where an error is known already, what
+ * was found later is its consequence. */
 void problems_take_new(Problems *problems, const Problems *found);
 /* Takes back what a reader who knew less had to say about this place, unless it is an error. */
 void problems_withdraw(Problems *problems, const char *code, const Source *source, uint32_t offset);

@@ -40,6 +40,11 @@ static bool in_ranges(const Range *ranges, size_t count, uint32_t code)
     return false;
 }
 
+bool visible_is_deceptive(uint32_t code)
+{
+    return in_ranges(deceptive, COUNT_OF(deceptive), code);
+}
+
 static VisiblePiece escape(char letter, uint32_t code, unsigned digits)
 {
     VisiblePiece piece = { .text = { '\\', letter }, .bytes = 2 + digits, .width = 2 + digits };

@@ -15,5 +15,8 @@ typedef struct VisiblePiece {
 /* How the character at `*at` (inside the text) is shown; moves `*at` behind it. */
 VisiblePiece visible_next(Str s, size_t *at);
 
+/* Whether it is invisible and changes what a reader believes to see. */
+bool visible_is_deceptive(uint32_t code);
+
 /* All of `s`, in one line. */
 void visible_put(Buf *out, Str s);

@@ -55,7 +55,7 @@ void audit_print_entry(const Invocation *invocation, Value entry)
         AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
         Error err;
         if (json_print(&line, entry, NULL, &err)) {
-            stream_put(invocation->out, buf_str(&line));
+            output_json_text(invocation->out, buf_str(&line));
             stream_put(invocation->out, STR("\n"));
         }
     } else if (invocation_prints(invocation, "name")) {

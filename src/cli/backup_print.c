@@ -85,6 +85,15 @@ static void put_content(const Invocation *invocation, const BackupContent *conte
                 STR_ARG(output_count(arena, (int64_t)content->tokens, "token", "tokens")));
 }
 
+static void set_counts(Arena *arena, Map *map, const BackupContent *content)
+{
+    set_int(arena, map, "keys", content->keys);
+    set_int(arena, map, "nodes", content->nodes);
+    set_int(arena, map, "tokens", content->tokens);
+    set_int(arena, map, "api_tokens", content->api_tokens);
+    set_int(arena, map, "user_certificates", content->user_certificates);
+}
+
 int backup_print_verified(const Invocation *invocation, const char *path,
                           const BackupContent *content)
 {
@@ -92,14 +101,12 @@ int backup_print_verified(const Invocation *invocation, const char *path,
     pin_text(&content->ca, pin);
     if (invocation_prints(invocation, "json")) {
         Arena *arena = invocation->arena;
-        Map *map = map_new(arena, 14);
+        Map *map = map_new(arena, 16);
         set_text(arena, map, "format", "eden.backup-verified/1");
         set_text(arena, map, "file", path);
         set_manifest(arena, map, &content->manifest);
         set_text(arena, map, "ca_pin", pin);
-        set_int(arena, map, "keys", content->keys);
-        set_int(arena, map, "nodes", content->nodes);
-        set_int(arena, map, "tokens", content->tokens);
+        set_counts(arena, map, content);
         return output_json(invocation, value_map(map));
     }
     stream_put_format(invocation->out, "The backup %s is whole.\n", path);
@@ -109,20 +116,72 @@ int backup_print_verified(const Invocation *invocation, const char *path,
     return EXIT_OK;
 }
 
+/* What to run to see what is valid again, and what revokes it. */
+static const struct {
+    const char *list, *revoke;
+} reviews[] = {
+    { "eden nodes list", "eden nodes remove NAME" },
+    { "eden pki list", "eden pki revoke NODE|SERIAL" },
+    { "eden tokens list", "eden tokens revoke ID" },
+    { "eden roles list", "eden roles delete NAME" },
+};
+
+/* A backup knows nothing of what came after it. */
+static Str valid_again(Arena *arena, const BackupContent *content)
+{
+    return arena_format(
+        arena,
+        "the cluster is as it was at %" STR_FMT
+        ": nodes, tokens and user certificates that were revoked or removed since then are "
+        "valid again (%" STR_FMT ", %" STR_FMT ", %" STR_FMT ", %" STR_FMT ")",
+        STR_ARG(utc_text(arena, content->manifest.time_ms)),
+        STR_ARG(output_count(arena, content->nodes, "node", "nodes")),
+        STR_ARG(output_count(arena, content->tokens, "join token", "join tokens")),
+        STR_ARG(output_count(arena, content->api_tokens, "API token", "API tokens")),
+        STR_ARG(output_count(arena, content->user_certificates, "user certificate",
+                             "user certificates")));
+}
+
+static void set_valid_again(Arena *arena, Map *map, const BackupContent *content)
+{
+    List *rows = list_new(arena, COUNT_OF(reviews));
+    for (size_t i = 0; i < COUNT_OF(reviews); i++) {
+        Map *row = map_new(arena, 2);
+        set_text(arena, row, "list", reviews[i].list);
+        set_text(arena, row, "revoke", reviews[i].revoke);
+        list_push(arena, rows, value_map(row));
+    }
+    map_set_str(arena, map, STR("warning"), value_string(valid_again(arena, content)));
+    map_set_str(arena, map, STR("review"), value_list(rows));
+}
+
+static void put_valid_again(const Invocation *invocation, const BackupContent *content)
+{
+    Stream *err = invocation->err;
+    stream_put(err, STR("\n"));
+    output_line(err, "warning: %" STR_FMT ".", STR_ARG(valid_again(invocation->arena, content)));
+    stream_put_format(err, "Review them when the server runs, and revoke them again:\n");
+    for (size_t i = 0; i < COUNT_OF(reviews); i++) {
+        stream_put_format(err, "  %-18s then '%s'\n", reviews[i].list, reviews[i].revoke);
+    }
+}
+
 int backup_print_restored(const Invocation *invocation, const Restored *restored)
 {
     const BackupContent *content = &restored->content;
     const ServerSettings *settings = &restored->settings;
     if (invocation_prints(invocation, "json")) {
         Arena *arena = invocation->arena;
-        Map *map = map_new(arena, 8);
+        Map *map = map_new(arena, 13);
         set_text(arena, map, "format", "eden.backup-restored/1");
         set_text(arena, map, "cluster", settings->cluster);
         set_text(arena, map, "node", settings->node);
         set_text(arena, map, "store", settings->store_id);
         set_int(arena, map, "revision", content->manifest.revision);
-        set_int(arena, map, "keys", content->keys);
-        set_int(arena, map, "nodes", content->nodes);
+        map_set_str(arena, map, STR("time"),
+                    value_string(utc_text(arena, content->manifest.time_ms)));
+        set_counts(arena, map, content);
+        set_valid_again(arena, map, content);
         return output_json(invocation, value_map(map));
     }
     stream_put_format(invocation->out,
@@ -142,5 +201,6 @@ int backup_print_restored(const Invocation *invocation, const Restored *restored
                       "The old server must not run any more. Next: %" STR_FMT
                       "\nstarts this one.\n",
                       STR_ARG(daemon_command_start(invocation)));
+    put_valid_again(invocation, content);
     return EXIT_OK;
 }

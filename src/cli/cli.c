@@ -84,11 +84,13 @@ int cli_run(int argc, char **argv, Stream *out, Stream *err)
     }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
+    bool told_stale = false;
     Invocation invocation = {
         .command = command_find(str_from_c(word)),
         .arena = &arena,
         .out = out,
         .err = err,
+        .told_stale = &told_stale,
         .json = words_ask_for_json(argc - 2, argv + 2),
     };
     return invocation.command == NULL ? unknown_command(&invocation, word)

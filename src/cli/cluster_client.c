@@ -26,13 +26,35 @@ typedef struct Waiting {
     ClusterAnswer *answer;
     Error err;
     const ClusterPieces *pieces; /* NULL: it comes as a whole */
+    const Invocation *invocation;
     bool enough;
 } Waiting;
+
+/* Once for all requests of a command. A refusal says itself why. */
+static void tell_stale(const Waiting *waiting, const Http1Head *head)
+{
+    const Invocation *invocation = waiting->invocation;
+    const Str *since = http1_find(head, "Eden-Stale-Since");
+    if (since == NULL || head->status >= 300 || invocation->told_stale == NULL ||
+        *invocation->told_stale) {
+        return;
+    }
+    Buf shown = buf_make_in(waiting->arena, BUF_UNLIMITED);
+    visible_put(&shown, *since);
+    *invocation->told_stale = true;
+    stream_put_format(invocation->err,
+                      "warning: the server's store is unavailable; this may be out of date since "
+                      "%" STR_FMT "\n",
+                      STR_ARG(buf_str(&shown)));
+}
 
 static void tell_head(Waiting *waiting, const Http1Head *head)
 {
     bool is_first = !waiting->told_head;
     waiting->told_head = true;
+    if (is_first) {
+        tell_stale(waiting, head);
+    }
     if (is_first && waiting->pieces != NULL && waiting->pieces->head != NULL) {
         waiting->pieces->head(waiting->pieces->context, head);
     }
@@ -218,7 +240,7 @@ bool cluster_exchange_at(const Invocation *invocation, const ClusterEnd *end,
                          ClusterAnswer *out, Error *err)
 {
     Arena *arena = invocation->arena;
-    Waiting waiting = { .arena = arena, .answer = out, .pieces = pieces };
+    Waiting waiting = { .arena = arena, .answer = out, .pieces = pieces, .invocation = invocation };
     HttpCallOptions options = {
         .method = request->method,
         .target = arena_copy_c(arena, request->target),

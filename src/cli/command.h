@@ -47,7 +47,8 @@ typedef struct Option {
     const char *choices;  /* "json|yaml": what the argument may be; NULL: anything */
     const char *fallback; /* value when not given; shown in help */
     const char *verbs;    /* "create|list": those it is for; NULL: every one */
-    const char *alone;    /* the flag that the letter means when no argument follows it */
+    const char *also; /* "expires|expiry": what others call it, to be suggested to who tries that */
+    const char *alone; /* the flag that the letter means when no argument follows it */
     const char *help;
 } Option;
 

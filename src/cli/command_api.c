@@ -124,7 +124,7 @@ static bool take(void *context, Str bytes)
         buf_put(&asking->body, bytes);
         return !asking->body.overflow;
     }
-    stream_put(asking->invocation->out, bytes);
+    output_text(asking->invocation->out, bytes);
     return stream_flush(asking->invocation->out);
 }
 
@@ -140,7 +140,7 @@ static void print_body(const Asking *asking, Str body)
         output_answer(invocation, value);
         return;
     }
-    stream_put(invocation->out, body);
+    output_text(invocation->out, body);
     if (body.len > 0 && !str_ends(body, STR("\n")) && !invocation_prints(invocation, "raw")) {
         stream_put(invocation->out, STR("\n"));
     }
@@ -228,14 +228,14 @@ const Command command_api = {
     .args_max = 2,
     .help = "Send a request to the API.",
     .text =
-        "The request goes where other commands ask ('eden context'), with the same credentials. "
-        "The\n"
-        "body is JSON unless -H 'Content-Type: ...' says otherwise. The answer is printed as it\n"
-        "comes, a stream for as long as it lasts; -o json and -o yaml print it as one value. What "
-        "the\n"
-        "server refuses is printed too, and is told by the exit code: 4 not allowed, 5 it does "
-        "not\n"
-        "fit to what is there, 3 not able at present, 124 too late, else 1.",
+        "Uses the same server and credentials as the other commands ('eden context'). The body is\n"
+        "JSON unless -H 'Content-Type: ...' says otherwise. The response is printed as it "
+        "arrives,\n"
+        "with control characters escaped on a terminal; -o json and -o yaml print it as one "
+        "value.\n"
+        "Errors are printed too. Exit codes: 4 not allowed, 5 conflict, 3 not available at "
+        "present,\n"
+        "124 timeout, else 1.",
     .options = options,
     .examples = examples,
     .run = api_run,

@@ -19,7 +19,7 @@ static int apply_run(Invocation *invocation)
     if (!run_config_get(invocation, &config)) {
         return EXIT_USAGE;
     }
-    if (!plan_input_get(invocation, &config, &plan, &planned, &code)) {
+    if (!plan_input_get(invocation, true, &config, &plan, &planned, &code)) {
         return code;
     }
     if (planned && !plan_input_complete(invocation, plan, &config)) {

@@ -15,7 +15,7 @@
 #include "sys/file_draft.h"
 
 enum {
-    SNAPSHOT_MS = 30 * 60 * 1000, /* for the first byte: the store is copied before it */
+    FIRST_MS = 60 * 1000, /* for the first byte */
     SILENCE_MS = 60 * 1000
 };
 
@@ -24,7 +24,6 @@ enum {
 typedef struct Creating {
     const Invocation *invocation;
     BackupReader reader; /* what is written has been checked */
-    BackupManifest manifest;
     const char *path;
     FileDraft *draft;
     Buf head; /* what came before it was known whose backup it is */
@@ -49,7 +48,6 @@ static const char *default_path(Arena *arena, const BackupManifest *manifest)
 static bool take_manifest(void *context, const BackupManifest *manifest, Error *err)
 {
     Creating *creating = context;
-    creating->manifest = *manifest;
     if (creating->path == NULL) {
         creating->path = default_path(creating->invocation->arena, manifest);
     }
@@ -83,7 +81,7 @@ static int finish_create(Invocation *invocation, Creating *creating)
     ClusterPieces pieces = { take, creating, SILENCE_MS };
     ClusterRequest request = { .method = "GET",
                                .target = STR("/v1/backup"),
-                               .timeout_ms = SNAPSHOT_MS };
+                               .timeout_ms = FIRST_MS };
     Error err = { 0 };
     ClusterRefusal refusal;
     bool ok = cluster_stream(invocation, &request, &pieces, &refusal, &err);
@@ -96,7 +94,7 @@ static int finish_create(Invocation *invocation, Creating *creating)
     if (!backup_reader_finish(&creating->reader, &err) || !file_draft_keep(creating->draft, &err)) {
         return daemon_command_fail(invocation, "E0871", &err);
     }
-    return backup_print_created(invocation, creating->path, &creating->manifest);
+    return backup_print_created(invocation, creating->path, &creating->reader.manifest);
 }
 
 static int run_create(Invocation *invocation)
@@ -176,6 +174,7 @@ static bool read_wishes(const Invocation *invocation, Founding *founding, Error 
     settings->names = names;
     settings->rpc = str_from_c(invocation_text(invocation, "rpc"));
     settings->api = str_from_c(invocation_text(invocation, "api"));
+    settings->health = str_from_c(invocation_text(invocation, "health"));
     founding->state_dir = invocation_text(invocation, "state-dir");
     founding->now_ms = clock_now_ms();
     return founding_user_find(arena, invocation_text(invocation, "user"), founding, err);
@@ -230,6 +229,10 @@ static const Option options[] = {
       .verbs = "restore",
       .argument = "ADDRESS",
       .help = "where to listen for the API and joining machines" },
+    { .name = "health",
+      .verbs = "restore",
+      .argument = "ADDRESS",
+      .help = "where to answer health checks without TLS" },
     FOUNDING_USER_OPTION("restore"),
     { .name = "scratch",
       .verbs = "verify",
@@ -263,7 +266,7 @@ const Command command_backup = {
     .text =
         "'create' asks the server on this machine for everything that makes the cluster: its "
         "store\n"
-        "with all history, its settings, and its CA WITH THE KEY. Whoever has the file can become\n"
+        "at one revision, its settings, and its CA WITH THE KEY. Whoever has the file can become\n"
         "the cluster: it is written for its owner alone (0600), keep it as safe as the server.\n"
         "Without FILE it is called by cluster and time. A file that is there is not replaced.\n"
         "\n"
@@ -274,7 +277,12 @@ const Command command_backup = {
         "it must belong to none. The server gets keys and certificates of its own from the "
         "restored\n"
         "CA, and nodes read everything anew when they come back. They know their server by its\n"
-        "name and address: with others, they have to join again.",
+        "name and address: with others, they have to join again.\n"
+        "\n"
+        "A restored cluster is as it was when the backup was made: nodes, tokens and user\n"
+        "certificates that were revoked or removed since then are valid again. 'restore' warns "
+        "of it,\n"
+        "with the time of the backup, and lists the commands to review them.",
     .options = options,
     .examples = examples,
     .run = backup_run,

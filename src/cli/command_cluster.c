@@ -185,7 +185,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden cluster check", "while the server is stopped" },
-    { "eden cluster repair /eden/objects/pki/revocations", "put its last readable value back" },
+    { "eden cluster repair /eden/internal/pki/revocations", "put its last readable value back" },
     { "eden cluster repair --accept-loss", "continue with a store that has lost writes" },
     { 0 },
 };

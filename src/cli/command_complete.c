@@ -55,6 +55,7 @@ static Invocation with_typed(const Invocation *invocation)
 {
     static const char *const names[] = { "context", "run-dir" };
     Invocation like = *invocation;
+    like.told_stale = NULL; /* into the midst of a line */
     like.given = ARENA_ARRAY(invocation->arena, Given, invocation->given_count + COUNT_OF(names));
     memcpy(like.given, invocation->given, invocation->given_count * sizeof(Given));
     for (size_t i = 0; i < COUNT_OF(names); i++) {

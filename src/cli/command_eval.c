@@ -77,10 +77,10 @@ const Command command_eval = {
     .args_max = 1,
     .help = "Print the value of an expression as JSON.",
     .text =
-        "EXPR is what may stand between '{{' and '}}' in a template. Variables come from -v and "
-        "-D,\n"
-        "in this order, as for 'eden render'. Ranges and other things to loop over are printed as\n"
-        "lists.",
+        "EXPR is what a template has between '{{' and '}}'. Variables come from -v and -D, in "
+        "this\n"
+        "order, as for 'eden render'; vars, server and macros of a site are known to 'eden render\n"
+        "--site' alone. Ranges and other things to loop over are printed as lists.",
     .options = options,
     .examples = examples,
     .run = eval_run,

@@ -105,8 +105,9 @@ const Command command_explain = {
     .args = "[NAME]...",
     .args_max = UINT32_MAX,
     .word = WORD_SUBJECT,
-    .help = "Explain an action, key of a step, problem code, filter, test, function, method or "
-            "command.",
+    .help =
+        "Explain an action, key of a step, problem code, filter, test, function, method, kind of "
+        "objects or command.",
     .text = "Without NAME, lists everything there is.",
     .options = options,
     .examples = examples,

@@ -36,8 +36,12 @@ static int get_one(Invocation *invocation, Str key)
     if (!key_value_bytes(arena, answer, "value", &value)) {
         return bad_answer(invocation);
     }
-    stream_put(invocation->out, value);
-    if (!invocation_prints(invocation, "raw") && !str_ends(value, STR("\n"))) {
+    if (invocation_prints(invocation, "raw")) {
+        stream_put(invocation->out, value);
+        return EXIT_OK;
+    }
+    output_text(invocation->out, value);
+    if (!str_ends(value, STR("\n"))) {
         stream_put(invocation->out, STR("\n"));
     }
     return EXIT_OK;
@@ -100,8 +104,12 @@ static int print_names(Invocation *invocation, const List *values)
         if (!key_value_bytes(invocation->arena, values->items[i], "key", &key)) {
             return bad_answer(invocation);
         }
-        stream_put(invocation->out, key);
-        stream_put(invocation->out, STR("\n"));
+        if (stream_is_terminal(invocation->out)) {
+            output_line(invocation->out, "%" STR_FMT, STR_ARG(key));
+        } else {
+            stream_put(invocation->out, key);
+            stream_put(invocation->out, STR("\n"));
+        }
     }
     return EXIT_OK;
 }
@@ -133,7 +141,7 @@ static int get_all(Invocation *invocation, Str prefix)
         return output_json(invocation, answer);
     }
     if (values->len == 0) {
-        stream_put_format(invocation->err, "no key starts with '%" STR_FMT "'\n", STR_ARG(prefix));
+        output_line(invocation->err, "no key starts with '%" STR_FMT "'", STR_ARG(prefix));
         return EXIT_OK;
     }
     return invocation_prints(invocation, "name") ? print_names(invocation, values)
@@ -172,7 +180,9 @@ const Command command_get = {
     .help = "Read keys of the store, for debugging.",
     .text =
         "The value is printed as it is, with a line end when it has none. With -o json it comes\n"
-        "with its revisions; bytes that are no UTF-8 are then given in base64.",
+        "with its revisions; bytes that are no UTF-8 are then given in base64. On a terminal, "
+        "control\n"
+        "characters in keys and values are shown as escapes, except with -o raw.",
     .options = options,
     .examples = examples,
     .run = get_run,

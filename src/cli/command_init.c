@@ -76,6 +76,7 @@ static bool choose(const Invocation *invocation, Names *names, Founding *out, Er
     settings->name_count = names->len;
     settings->rpc = str_from_c(invocation_text(invocation, "rpc"));
     settings->api = str_from_c(invocation_text(invocation, "api"));
+    settings->health = str_from_c(invocation_text(invocation, "health"));
     out->state_dir = invocation_text(invocation, "state-dir");
     out->now_ms = clock_now_ms();
     return founding_user_find(arena, invocation_text(invocation, "user"), out, err);
@@ -98,6 +99,9 @@ static int print_json(const Invocation *invocation, const Founding *founding, co
     map_set_str(arena, map, STR("ca_pin"), value_string(str_from_c(ca)));
     map_set_str(arena, map, STR("rpc"), value_string(settings->rpc));
     map_set_str(arena, map, STR("api"), value_string(settings->api));
+    if (settings->health.len > 0) {
+        map_set_str(arena, map, STR("health"), value_string(settings->health));
+    }
     map_set_str(arena, map, STR("names"), value_list(names));
     map_set_str(arena, map, STR("state_dir"), value_string(str_from_c(founding->state_dir)));
     return output_json(invocation, value_map(map));
@@ -115,10 +119,13 @@ static int print_text(const Invocation *invocation, const Founding *founding, co
         stream_put_format(out, "%s%" STR_FMT, i > 0 ? ", " : "", STR_ARG(settings->names[i]));
     }
     stream_put_format(out, "\n  kept in       %s\n\n", founding->state_dir);
-    stream_put_format(out,
-                      "Next: %" STR_FMT " starts it,\n"
-                      "      'eden tokens create' makes a line that lets another machine join.\n",
-                      STR_ARG(daemon_command_start(invocation)));
+    bool is_usual = strcmp(founding->state_dir, STATE_DIR_DEFAULT) == 0;
+    stream_put_format(
+        out,
+        "Next: %" STR_FMT " starts it,\n"
+        "      'eden tokens create%s%s' prints a line that lets another machine join.\n",
+        STR_ARG(daemon_command_start(invocation)), is_usual ? "" : " --state-dir ",
+        is_usual ? "" : founding->state_dir);
     return EXIT_OK;
 }
 
@@ -154,6 +161,10 @@ static const Option options[] = {
       .argument = "ADDRESS",
       .fallback = "0.0.0.0:1338",
       .help = "where to listen for the API and joining machines" },
+    { .name = "health",
+      .argument = "ADDRESS",
+      .help =
+          "where to answer health checks without TLS, such as 127.0.0.1:8080; default: nowhere" },
     FOUNDING_USER_OPTION(NULL),
     STATE_DIR_OPTION,
     OUTPUT_OPTION("text|json", "text", "how to print the result"),
@@ -165,6 +176,7 @@ static const Example examples[] = {
     { "eden init --cluster blue --address 10.0.0.5",
       "with a name, told to others by this address" },
     { "eden init --rpc '[::]:1337' --api '[::]:1338' -o json", "also over IPv6" },
+    { "eden init --health 127.0.0.1:8080", "with a port for health checks on loopback" },
     { 0 },
 };
 
@@ -179,6 +191,9 @@ const Command command_init = {
         "\n"
         "The CA's key is in server/ca.pem there, readable by the server's user alone. Whoever\n"
         "has it is the cluster: 'eden backup create' takes it along.\n"
+        "\n"
+        "Everything is encrypted but what --health opens: /healthz and /readyz for load balancers\n"
+        "and monitoring that cannot speak TLS, and nothing else.\n"
         "\n"
         "One that was killed half-way has founded nothing, and can be run again.",
     .options = options,

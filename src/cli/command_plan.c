@@ -37,7 +37,7 @@ static int plan_run(Invocation *invocation)
     Value plan;
     bool saved;
     int code;
-    if (!plan_input_get(invocation, &config, &plan, &saved, &code)) {
+    if (!plan_input_get(invocation, false, &config, &plan, &saved, &code)) {
         return code;
     }
     if (saved) {

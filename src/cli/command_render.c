@@ -3,6 +3,7 @@
 #include "cli/site_world.h"
 #include "cli/template_inputs.h"
 #include "lang/json.h"
+#include "sys/file.h"
 
 /* The directory that includes are searched in: the one given, or the template's own. */
 static const char *template_root(const Invocation *invocation, const char *path)
@@ -69,6 +70,31 @@ static int render_file(const Invocation *invocation, TemplateSettings *settings)
     return inputs_report(&inputs, invocation); /* hints about the variables */
 }
 
+/* A path that was written as if one were in the directory of the site. */
+static void hint_at_template(SiteWorld *world, Str path)
+{
+    Invocation *invocation = world->invocation;
+    Problems *problems = &world->inputs.problems;
+    Problem *problem = problems->count > 0 ? &problems->items[problems->count - 1] : NULL;
+    const char *site = invocation_text(invocation, "site");
+    Str folder = STR("templates/"), ignored;
+    Str name = str_starts(path, folder) ? str_from_offset(path, folder.len) : path;
+    Str below = arena_format(invocation->arena, "%s/%" STR_FMT, site, STR_ARG(path));
+    if (problem == NULL) {
+        return;
+    }
+    if (name.len < path.len &&
+        site_files_load_template(world->files, name, invocation->arena, &ignored)) {
+        problem->hint =
+            arena_format(invocation->arena,
+                         "templates of the site go by their name below templates/: write "
+                         "'%" STR_FMT "'",
+                         STR_ARG(name));
+    } else if (file_exists(arena_copy_c(invocation->arena, below))) {
+        problem->hint = arena_format(invocation->arena, "write '%" STR_FMT "'", STR_ARG(below));
+    }
+}
+
 /* As a node of the site sees it. FILE is one of the site's templates, by its name below templates/ or
  * by its path, or any other file. */
 static bool render_alone(SiteWorld *world, const char *path, Rendered *rendered)
@@ -84,6 +110,7 @@ static bool render_alone(SiteWorld *world, const char *path, Rendered *rendered)
     }
     uint16_t id = inputs_read(inputs, path, SITE_FILE_MAX);
     if (id == SOURCE_NONE) {
+        hint_at_template(world, str_from_c(path));
         return false;
     }
     const Source *source = sources_get(&inputs->sources, id);

@@ -9,6 +9,7 @@
 #include "server/server.h"
 #include "sys/daemon.h"
 #include "sys/directory.h"
+#include "sys/own_pages.h"
 #include "sys/privilege.h"
 
 enum {
@@ -184,6 +185,7 @@ static int serve_run(Invocation *invocation)
         .failed = failed,
         .context = &serving,
     };
+    own_heap_keep();
     if (!server_open(&options, &serving.server, &err)) {
         return fail(invocation, &err);
     }

@@ -222,6 +222,7 @@ static int tokens_run(Invocation *invocation)
 
 static const Option options[] = {
     { .name = "ttl",
+      .also = "expires|expiry|expire|duration|life|lifetime",
       .verbs = "create",
       .argument = "TIME",
       .help = "how long it is valid, such as 90m or 7d; default: 1h, with --role 8h" },

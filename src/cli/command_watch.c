@@ -55,7 +55,7 @@ static void print_event(Watching *watching, Arena *arena, Value event, Str line)
 {
     Stream *out = watching->invocation->out;
     if (watching->json) {
-        stream_put(out, line);
+        output_json_text(out, line);
         stream_put(out, STR("\n"));
         return;
     }

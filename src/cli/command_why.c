@@ -5,16 +5,39 @@
 #include "cli/record_input.h"
 #include "cli/why.h"
 
-static int tell_missing(Invocation *invocation, const Graph *graph, Str name)
+static bool has_text(const Value *v, Str text)
 {
+    return v != NULL && v->kind == VALUE_STRING && str_eq(value_str(*v), text);
+}
+
+/* A step of this name in another job, an instance of forEach, or a step that manages this. */
+static bool is_meant(const Step *step, Value recorded, Str name)
+{
+    if (str_eq(step->name, name) || (str_starts(step->name, name) && step->name.len > name.len &&
+                                     step->name.data[name.len] == '[')) {
+        return true;
+    }
+    const Value *values = value_get(recorded, STR("values"));
+    const Value *params = value_get(recorded, STR("params"));
+    const Value *param = params == NULL ? NULL : value_get(*params, STR("name"));
+    return (values != NULL && has_text(value_get(*values, STR("name")), name)) ||
+           (param != NULL && has_text(value_get(*param, STR("value")), name));
+}
+
+static int tell_missing(Invocation *invocation, const Recorded *recorded, const Graph *graph,
+                        Str name)
+{
+    enum {
+        SHOWN_MAX = 200
+    };
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     Suggest suggest = suggest_make(name);
-    Buf several = buf_make_in(invocation->arena, 400);
+    Buf several = buf_make_in(invocation->arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < graph->steps.count; i++) {
         const Step *step = graph_step(graph, i);
         suggest_offer(&suggest, step->name);
-        if (str_eq(step->name, name)) {
+        if (several.len < SHOWN_MAX && is_meant(step, recorded->steps[i].value, name)) {
             buf_put_format(&several, "%s'%" STR_FMT "'", several.len == 0 ? "" : ", ",
                            STR_ARG(step->id));
         }
@@ -24,10 +47,11 @@ static int tell_missing(Invocation *invocation, const Graph *graph, Str name)
     }
     Str near;
     if (several.len > 0) {
-        Problem *problem = problems_add(&inputs.problems, "E0722", NULL, 0, 0,
-                                        "several steps are called '%" STR_FMT "'", STR_ARG(name));
+        Problem *problem =
+            problems_add(&inputs.problems, "E0722", NULL, 0, 0,
+                         "'%" STR_FMT "' is not the name of one step", STR_ARG(name));
         problem->hint =
-            arena_format(invocation->arena, "say which: %" STR_FMT, STR_ARG(buf_str(&several)));
+            arena_format(invocation->arena, "write %" STR_FMT, STR_ARG(buf_str(&several)));
     } else {
         Problem *problem = problems_add(&inputs.problems, "E0722", NULL, 0, 0,
                                         "the run has no step '%" STR_FMT "'", STR_ARG(name));
@@ -66,7 +90,7 @@ static int why_run(Invocation *invocation)
     Str name = str_from_c(invocation->args[0]);
     uint32_t step;
     if (!graph_find(graph, name, &step)) {
-        return tell_missing(invocation, graph, name);
+        return tell_missing(invocation, &recorded, graph, name);
     }
     Value why = why_value(&recorded, step, invocation->arena);
     if (invocation_prints(invocation, "json")) {

@@ -3,16 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_out.h"
 #include "base/suggest.h"
-#include "lang/json.h"
+#include "lang/record.h"
 #include "net/http1.h"
 #include "server/server_settings.h"
 #include "sys/clock.h"
 #include "sys/directory.h"
 #include "sys/file.h"
+#include "sys/process.h"
 
 enum {
     LOCK_WAIT_MS = 10 * 1000, /* for who writes the file, which takes an instant */
+    SERVERS_READ_MAX = 64,    /* of a context, one of them more than once */
 };
 
 /* --- Names and addresses --------------------------------------------------------------------- */
@@ -64,34 +67,61 @@ static bool is_pem(Str text)
     return str_starts(str_trim(text), STR("-----BEGIN "));
 }
 
-/* The words of a context that are plain texts. */
-static const struct {
-    const char *name;
-    size_t offset;
-} texts[] = {
-    { "ca", offsetof(Context, ca) },
-    { "certificate", offsetof(Context, certificate) },
-    { "key", offsetof(Context, key) },
-    { "token", offsetof(Context, token) },
-    { "token_file", offsetof(Context, token_file) },
-    { "expires", offsetof(Context, expires) },
-    { "user", offsetof(Context, user) },
-    { "roles", offsetof(Context, roles) },
-};
+/* A context as the file has it. */
+typedef struct ContextEntry {
+    Str server; /* the first of them; or empty */
+    Str *servers;
+    uint32_t server_count;
+    Context context; /* without its name and servers */
+} ContextEntry;
 
-static Str *text_of(const Context *context, size_t i)
+static bool check_entry(const void *record, Error *err)
 {
-    return (Str *)((char *)context + texts[i].offset);
+    const Context *context = &((const ContextEntry *)record)->context;
+    if ((context->certificate.len > 0) != (context->key.len > 0)) {
+        return error_set(err, ERROR_INVALID, "a certificate and its key belong together");
+    }
+    return context->token.len == 0 || context->token_file.len == 0 ||
+           error_set(err, ERROR_INVALID, "token and token_file are two of one thing");
 }
 
-static bool add_server(Arena *arena, Value value, Context *out, Error *err)
+static const RecordField entry_fields[] = {
+    { "server", RECORD_TEXT, RECORD_STR_AT(ContextEntry, server), .min = 1,
+      .help = "the server that is asked first" },
+    { "servers", RECORD_TEXT,
+      RECORD_POINTER_AT(ContextEntry, servers, server_count, SERVERS_READ_MAX, Str, NULL), .min = 1,
+      .help = "all servers" },
+    { "ca", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.ca), .min = 1,
+      .help = "the CA to trust, as PEM or the path of a file; what follows likewise" },
+    { "certificate", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.certificate), .min = 1,
+      .help = "certificate of the user" },
+    { "key", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.key), .min = 1, .is_secret = true,
+      .help = "its key" },
+    { "token", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.token), .min = 1, .is_secret = true,
+      .help = "token for the API" },
+    { "token_file", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.token_file), .min = 1,
+      .help = "path of a file with it" },
+    { "expires", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.expires), .min = 1,
+      .help = "when the token does" },
+    { "user", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.user), .min = 1,
+      .help = "who the server said this is" },
+    { "roles", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.roles), .min = 1,
+      .help = "which roles they have" },
+    { 0 },
+};
+
+static const RecordFormat entry_format = {
+    .what = "a context",
+    .fields = entry_fields,
+    .size = sizeof(ContextEntry),
+    .check = check_entry,
+};
+
+static bool add_server(Arena *arena, Str given, Context *out, Error *err)
 {
     Address address;
-    if (!value_is_string(value)) {
-        return error_set(err, ERROR_INVALID, "a server is a text");
-    }
-    if (!context_server_parse(value_str(value), &address, err)) {
-        return false;
+    if (!context_server_parse(given, &address, err)) {
+        return error_wrap(err, "server");
     }
     Str text = context_server_text(arena, &address);
     for (uint32_t i = 0; i < out->server_count; i++) {
@@ -106,174 +136,108 @@ static bool add_server(Arena *arena, Value value, Context *out, Error *err)
     return true;
 }
 
-static bool read_servers(Arena *arena, Value map, Context *out, Error *err)
+static bool read_context(Arena *arena, Str name, Value map, Context *out, Error *err)
 {
-    const Value *first = value_get(map, STR("server")), *all = value_get(map, STR("servers"));
-    if (first != NULL && !add_server(arena, *first, out, err)) {
-        return error_wrap(err, "server");
+    ContextEntry entry;
+    if (!context_name_check(name, err) ||
+        !record_from_value(&entry_format, arena, map, RECORD_OUTSIDE, &entry, err)) {
+        return false;
     }
-    if (all != NULL && all->kind != VALUE_LIST) {
-        return error_set(err, ERROR_INVALID, "servers: is no list");
+    *out = entry.context;
+    out->name = name;
+    if (entry.server.len > 0 && !add_server(arena, entry.server, out, err)) {
+        return false;
     }
-    for (uint32_t i = 0; all != NULL && i < all->list->len; i++) {
-        if (!add_server(arena, all->list->items[i], out, err)) {
-            return error_wrap(err, "servers");
+    for (uint32_t i = 0; i < entry.server_count; i++) {
+        if (!add_server(arena, entry.servers[i], out, err)) {
+            return false;
         }
     }
     return out->server_count > 0 || error_set(err, ERROR_INVALID, "server: is missing");
 }
 
-static bool read_word(Str name, Value value, Context *out, Error *err)
+static bool read_all(Arena *arena, Value value, void *member, Error *err)
 {
-    Suggest suggest = suggest_make(name);
-    Str near = STR_EMPTY;
-    for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        if (str_eq_c(name, texts[i].name)) {
-            if (!value_is_string(value) || value_str(value).len == 0) {
-                return error_set(err, ERROR_INVALID, "%s: is no text", texts[i].name);
-            }
-            *text_of(out, i) = value_str(value);
-            return true;
+    const Map *all = value.map;
+    if (all->len > CONTEXTS_MAX) {
+        return error_set(err, ERROR_INVALID, "there are more than %d", CONTEXTS_MAX);
+    }
+    for (uint32_t i = 0; i < all->len; i++) {
+        Context context;
+        Str name = value_str(all->entries[i].key);
+        if (!read_context(arena, name, all->entries[i].value, &context, err)) {
+            return error_wrap(err, "context '%" STR_FMT "'", STR_ARG(name));
         }
-        suggest_offer(&suggest, str_from_c(texts[i].name));
-    }
-    if (str_eq_c(name, "server") || str_eq_c(name, "servers")) {
-        return true;
-    }
-    bool has_near = suggest_found(&suggest, &near);
-    return error_set(err, ERROR_INVALID, "'%" STR_FMT "' means nothing%s%" STR_FMT "%s",
-                     STR_ARG(name), has_near ? "; did you mean '" : "", STR_ARG(near),
-                     has_near ? "'?" : "");
-}
-
-static bool read_context(Arena *arena, Str name, Value map, Context *out, Error *err)
-{
-    *out = (Context){ .name = name };
-    if (!context_name_check(name, err)) {
-        return false;
-    }
-    if (map.kind != VALUE_MAP) {
-        return error_set(err, ERROR_INVALID, "is no object");
-    }
-    for (uint32_t i = 0; i < map.map->len; i++) {
-        const MapEntry *entry = &map.map->entries[i];
-        if (!read_word(value_str(entry->key), entry->value, out, err)) {
-            return false;
-        }
-    }
-    if ((out->certificate.len > 0) != (out->key.len > 0)) {
-        return error_set(err, ERROR_INVALID, "a certificate and its key belong together");
-    }
-    if (out->token.len > 0 && out->token_file.len > 0) {
-        return error_set(err, ERROR_INVALID, "token and token_file are two of one thing");
-    }
-    return read_servers(arena, map, out, err);
-}
-
-/* What was meant to be one of them would be left out silently. */
-static bool check_words(Value root, Error *err)
-{
-    static const char *const words[] = { "format", "current", "contexts" };
-    for (uint32_t i = 0; i < root.map->len; i++) {
-        Str name = value_str(root.map->entries[i].key), near = STR_EMPTY;
-        Suggest suggest = suggest_make(name);
-        bool known = false;
-        for (size_t k = 0; k < COUNT_OF(words); k++) {
-            known = known || str_eq_c(name, words[k]);
-            suggest_offer(&suggest, str_from_c(words[k]));
-        }
-        bool has_near = !known && suggest_found(&suggest, &near);
-        if (!known) {
-            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' means nothing%s%" STR_FMT "%s",
-                             STR_ARG(name), has_near ? "; did you mean '" : "", STR_ARG(near),
-                             has_near ? "'?" : "");
-        }
+        contexts_put(arena, member, &context);
     }
     return true;
 }
+
+static void print_all(const void *member, Buf *out)
+{
+    const Contexts *contexts = member;
+    buf_put_char(out, '{');
+    for (uint32_t i = 0; i < contexts->count; i++) {
+        Context *context = &contexts->items[i];
+        ContextEntry entry = { .server = context->servers[0], .context = *context };
+        if (context->server_count > 1) {
+            entry.servers = context->servers;
+            entry.server_count = context->server_count;
+        }
+        json_out_item(out, context->name);
+        buf_put_char(out, ':');
+        record_print(&entry_format, &entry, out);
+    }
+    buf_put_char(out, '}');
+}
+
+static const RecordCodec all_codec = { read_all, print_all, NULL };
+
+typedef struct ContextsFile {
+    Str current;
+    Contexts contexts;
+} ContextsFile;
+
+static bool check_file(const void *record, Error *err)
+{
+    const ContextsFile *file = record;
+    return file->current.len == 0 || str_eq_c(file->current, CONTEXT_LOCAL) ||
+           contexts_find(&file->contexts, file->current) != NULL ||
+           error_set(err, ERROR_INVALID, "current: names none of the contexts");
+}
+
+static const RecordField file_fields[] = {
+    { "current", RECORD_TEXT, RECORD_STR_AT(ContextsFile, current), .min = 1,
+      .help = "the one that is used" },
+    { "contexts", RECORD_OBJECT, RECORD_CODED_AT(ContextsFile, contexts, Contexts, all_codec),
+      .shape = RECORD_MAP, .fields = entry_fields, .is_required = true,
+      .help = "the clusters, by name" },
+    { 0 },
+};
+
+static const RecordFormat file_format = {
+    .format = "eden.contexts/1",
+    .what = "the list of contexts",
+    .fields = file_fields,
+    .size = sizeof(ContextsFile),
+    .text_max = CONTEXTS_BYTES_MAX,
+    .check = check_file,
+};
 
 bool contexts_read(Arena *arena, Str text, Contexts *out, Error *err)
 {
-    Value root;
-    Contexts read = { 0 };
-    if (!json_parse_text(arena, text, NULL, &root, err)) {
+    ContextsFile file;
+    if (!record_read(&file_format, arena, text, RECORD_OUTSIDE, &file, err)) {
         return false;
     }
-    const Value *format = root.kind == VALUE_MAP ? value_get(root, STR("format")) : NULL;
-    if (format == NULL || !value_is_string(*format) ||
-        !str_eq_c(value_str(*format), "eden.contexts/1")) {
-        return error_set(err, ERROR_INVALID, "its format is not \"eden.contexts/1\"");
-    }
-    if (!check_words(root, err)) {
-        return false;
-    }
-    const Value *all = value_get(root, STR("contexts")), *current = value_get(root, STR("current"));
-    if (all == NULL || all->kind != VALUE_MAP || all->map->len > CONTEXTS_MAX) {
-        return error_set(err, ERROR_INVALID, "contexts: is no object with at most %d",
-                         CONTEXTS_MAX);
-    }
-    for (uint32_t i = 0; i < all->map->len; i++) {
-        Context context;
-        Str name = value_str(all->map->entries[i].key);
-        if (!read_context(arena, name, all->map->entries[i].value, &context, err)) {
-            return error_wrap(err, "context '%" STR_FMT "'", STR_ARG(name));
-        }
-        contexts_put(arena, &read, &context);
-    }
-    if (current != NULL && current->kind != VALUE_NULL) {
-        read.current = value_is_string(*current) ? value_str(*current) : STR_EMPTY;
-        if (contexts_find(&read, read.current) == NULL && !str_eq_c(read.current, CONTEXT_LOCAL)) {
-            return error_set(err, ERROR_INVALID, "current: names none of the contexts");
-        }
-    }
-    *out = read;
+    *out = file.contexts;
+    out->current = file.current;
     return true;
-}
-
-/* --- Writing --------------------------------------------------------------------------------- */
-
-static void put_pair(Buf *out, const char *name, Str value)
-{
-    buf_put_format(out, ",\n      \"%s\": ", name);
-    json_print_string(out, value, NULL);
-}
-
-static void put_context(Buf *out, const Context *context)
-{
-    buf_put_c(out, "    ");
-    json_print_string(out, context->name, NULL);
-    buf_put_c(out, ": {\n      \"server\": ");
-    json_print_string(out, context->servers[0], NULL);
-    if (context->server_count > 1) {
-        buf_put_c(out, ",\n      \"servers\": [");
-        for (uint32_t i = 0; i < context->server_count; i++) {
-            buf_put_c(out, i > 0 ? ", " : "");
-            json_print_string(out, context->servers[i], NULL);
-        }
-        buf_put_c(out, "]");
-    }
-    for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        if (text_of(context, i)->len > 0) {
-            put_pair(out, texts[i].name, *text_of(context, i));
-        }
-    }
-    buf_put_c(out, "\n    }");
 }
 
 void contexts_print(const Contexts *contexts, Buf *out)
 {
-    buf_put_c(out, "{\n  \"format\": \"eden.contexts/1\",\n  \"current\": ");
-    if (contexts->current.len > 0) {
-        json_print_string(out, contexts->current, NULL);
-    } else {
-        buf_put_c(out, "null");
-    }
-    buf_put_c(out, ",\n  \"contexts\": {");
-    for (uint32_t i = 0; i < contexts->count; i++) {
-        buf_put_c(out, i > 0 ? ",\n" : "\n");
-        put_context(out, &contexts->items[i]);
-    }
-    buf_put_c(out, contexts->count > 0 ? "\n  }\n}\n" : "}\n}\n");
+    record_print_file(&file_format, &(ContextsFile){ contexts->current, *contexts }, out);
 }
 
 /* --- The file -------------------------------------------------------------------------------- */
@@ -288,6 +252,20 @@ Str contexts_directory(Arena *arena)
                                           : STR_EMPTY;
 }
 
+/* They say which server is trusted, and which files are sent there: root does not take those of the user
+ * whose HOME it was started with. */
+static bool check_owner(const Directory *place, Error *err)
+{
+    uid_t user;
+    gid_t group;
+    return directory_owner(place, &user, &group, err) &&
+           (user == 0 || user == process_own_user() ||
+            error_set(err, ERROR_DENIED,
+                      "%s belongs to user %u, and contexts of another user are not used; HOME says "
+                      "where they are",
+                      place->path, (unsigned)user));
+}
+
 bool contexts_load(Arena *arena, Str directory, Contexts *out, Error *err)
 {
     AUTO_CLEAR(Directory) place = { .descriptor = -1 };
@@ -297,7 +275,7 @@ bool contexts_load(Arena *arena, Str directory, Contexts *out, Error *err)
         return true;
     }
     char *text = arena_alloc(arena, CONTEXTS_BYTES_MAX);
-    if (!directory_open(arena_copy_c(arena, directory), &place, err) ||
+    if (!directory_open(arena_copy_c(arena, directory), &place, err) || !check_owner(&place, err) ||
         !directory_read_private(&place, CONTEXTS_FILE, text, CONTEXTS_BYTES_MAX, &len, err)) {
         return err->kind == ERROR_NOT_FOUND;
     }

@@ -36,6 +36,26 @@ static void ask(const Invocation *invocation, const ClusterEnd *end, Str target,
     }
 }
 
+/* What is no JSON but text, as metrics are. */
+static void ask_text(const Invocation *invocation, const ClusterEnd *end, Str target,
+                     DoctorAnswer *out)
+{
+    ClusterAnswer got;
+    *out = (DoctorAnswer){ .asked = true, .json = value_null() };
+    if (!cluster_exchange_at(
+            invocation, end,
+            &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = ASK_MS }, NULL,
+            &got, &out->err)) {
+        return;
+    }
+    out->err = (Error){ 0 };
+    if (got.status < 300) {
+        out->json = value_string(got.body);
+    } else {
+        (void)!cluster_answer_read(invocation->arena, &got, &out->json, &out->err);
+    }
+}
+
 static void look_at(const Invocation *invocation, Str directory, const Context *context,
                     DoctorContext *out)
 {
@@ -95,6 +115,7 @@ static void look_at_cluster(const Invocation *invocation, const ClusterEnd *end,
         ask(invocation, end, STR("/v1/tokens"), &out->tokens);
         ask(invocation, end, STR("/v1/pki"), &out->pki);
         ask(invocation, end, STR("/v1/audit-entries?limit=1"), &out->audit);
+        ask_text(invocation, end, STR("/metrics"), &out->metrics);
     }
 }
 

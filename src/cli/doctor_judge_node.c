@@ -210,19 +210,21 @@ DoctorResult judge_session(Arena *arena, const DoctorView *view)
     }
     Str state = value_get_text(session, "state"), why = value_get_text(session, "why");
     Str server = value_get_text(session, "server"), since = value_get_text(session, "since");
+    DoctorResult result;
     if (str_eq_c(state, "live")) {
         return doctor_say(arena, DOCTOR_OK, "with '%" STR_FMT "' since %" STR_FMT, STR_ARG(server),
                           STR_ARG(since));
     }
     if (why.len > 0) {
-        DoctorResult result = doctor_say(
-            arena, DOCTOR_FAILED, "none since %" STR_FMT ", after %" PRId64 " tries: %" STR_FMT,
-            STR_ARG(since), value_get_int(session, "failures"), STR_ARG(why));
-        return view->is_server ? doctor_fix(result, "see 'server': it is that of this machine")
-                               : result;
+        result = doctor_say(arena, DOCTOR_FAILED,
+                            "none since %" STR_FMT ", after %" PRId64 " tries: %" STR_FMT,
+                            STR_ARG(since), value_get_int(session, "failures"), STR_ARG(why));
+    } else {
+        result = doctor_say(arena, DOCTOR_WARNING, "%" STR_FMT " to '%" STR_FMT "' since %" STR_FMT,
+                            STR_ARG(state), STR_ARG(server), STR_ARG(since));
     }
-    return doctor_say(arena, DOCTOR_WARNING, "%" STR_FMT " to '%" STR_FMT "' since %" STR_FMT,
-                      STR_ARG(state), STR_ARG(server), STR_ARG(since));
+    return view->is_server ? doctor_fix(result, "see 'server': it is that of this machine")
+                           : result;
 }
 
 DoctorResult judge_spool(Arena *arena, const DoctorView *view)

@@ -118,7 +118,8 @@ DoctorResult judge_server(Arena *arena, const DoctorView *view)
 
 DoctorResult judge_ports(Arena *arena, const DoctorView *view)
 {
-    const DoctorPort *ports[] = { &view->rpc, &view->api };
+    const DoctorPort *ports[] = { &view->rpc, &view->api, &view->health_port };
+    size_t count = COUNT_OF(ports) - (view->health_port.address.len == 0);
     bool is_foreign = false;
     Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
     if (!view->is_server) {
@@ -132,7 +133,7 @@ DoctorResult judge_ports(Arena *arena, const DoctorView *view)
                                      view->settings_err.text),
                           "correct server.json, or put a copy of it back");
     }
-    for (size_t i = 0; i < COUNT_OF(ports); i++) {
+    for (size_t i = 0; i < count; i++) {
         bool listens = ports[i]->err.kind == ERROR_NONE;
         const char *between = wrong.len > 0 ? "; " : "";
         if (ports[i]->is_any) {
@@ -155,11 +156,19 @@ DoctorResult judge_ports(Arena *arena, const DoctorView *view)
     if (wrong.len > 0) {
         DoctorResult result =
             doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(buf_str(&wrong)));
-        return is_foreign ? doctor_fix(result, "set 'rpc' and 'api' in server.json to addresses of "
-                                               "this machine, or to all: 0.0.0.0:1337")
+        return is_foreign ? doctor_fix(result, "set 'rpc', 'api' and 'health' in server.json to "
+                                               "addresses of this machine, or the first two to "
+                                               "all: 0.0.0.0:1337")
                           : result;
     }
-    return doctor_say(arena, DOCTOR_OK, runs(view) ? "it listens on both" : "both are free");
+    if (view->health_port.is_everywhere) {
+        return doctor_fix(doctor_say(arena, DOCTOR_WARNING,
+                                     "%" STR_FMT " answers health checks without TLS on all "
+                                     "addresses of this machine",
+                                     STR_ARG(view->health_port.address)),
+                          "set 'health' in server.json to one address, such as 127.0.0.1:8080");
+    }
+    return doctor_say(arena, DOCTOR_OK, runs(view) ? "it listens on all of them" : "all are free");
 }
 
 static DoctorResult judge_room(Arena *arena, int64_t size, int64_t left)
@@ -211,7 +220,7 @@ DoctorResult judge_store(Arena *arena, const DoctorView *view)
                    : doctor_say(arena, DOCTOR_FAILED, "%s", view->store_err.text);
     }
     if (!runs(view)) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no server tells of it");
+        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not answer");
     }
     if (value_get_bool(view->health.json, "healthy")) {
         return doctor_say(arena, DOCTOR_OK, "it can be written");
@@ -243,7 +252,7 @@ DoctorResult judge_revocations(Arena *arena, const DoctorView *view)
         return skip(arena);
     }
     if (!runs(view)) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no server tells of it");
+        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not answer");
     }
     return view->revocations_why.len == 0
                ? doctor_say(arena, DOCTOR_OK, "it can be read")
@@ -259,7 +268,7 @@ static DoctorResult need(Arena *arena, const DoctorView *view, const DoctorAnswe
         return skip(arena);
     }
     if (!answer->asked) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no server tells of it");
+        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not answer");
     }
     if (answer->err.kind != ERROR_NONE) {
         return doctor_say(arena, answer->err.kind == ERROR_DENIED ? DOCTOR_SKIPPED : DOCTOR_FAILED,

@@ -324,10 +324,11 @@ static void look_at_port(Look *look, Str text, uint16_t port, bool own, DoctorPo
     if (!address_parse(text, port, &address, &out->err)) {
         return;
     }
-    Str host = str_from_c(address.host);
-    if (own && (str_eq_c(host, "0.0.0.0") || str_eq_c(host, "::"))) {
-        host = str_eq_c(host, "::") ? STR("::1") : STR("127.0.0.1");
+    out->is_everywhere = address_is_any(&address);
+    if (own) {
+        address_reach_here(&address);
     }
+    Str host = str_from_c(address.host);
     out->is_any = address.port == 0;
     out->is_foreign = own && !probe_is_own(look->arena, host);
     (void)!probe_port(look->arena, host, address.port, PROBE_MS, NULL, &out->err);
@@ -365,6 +366,9 @@ static void look_around(Look *look)
     if (view->is_server && view->settings_err.kind == ERROR_NONE) {
         look_at_port(look, view->settings.rpc, PORT_RPC, true, &view->rpc);
         look_at_port(look, view->settings.api, PORT_API, true, &view->api);
+        if (view->settings.health.len > 0) {
+            look_at_port(look, view->settings.health, 0, true, &view->health_port);
+        }
     }
     if (view->is_node && view->node_err.kind == ERROR_NONE) {
         for (uint32_t i = 0; i < view->node.server_count && i < DOCTOR_SERVERS_MAX; i++) {

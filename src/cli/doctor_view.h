@@ -28,9 +28,10 @@ typedef struct DoctorCertificate {
 
 typedef struct DoctorPort {
     Str address;
-    Error err;       /* ERROR_NONE: somebody listens */
-    bool is_foreign; /* of ports to listen on: no address of this machine */
-    bool is_any;     /* no port in particular: each start takes another one */
+    Error err;          /* ERROR_NONE: somebody listens */
+    bool is_foreign;    /* of ports to listen on: no address of this machine */
+    bool is_any;        /* no port in particular: each start takes another one */
+    bool is_everywhere; /* of ports to listen on: on all addresses of the machine */
 } DoctorPort;
 
 /* A server as this node knows it. */
@@ -90,6 +91,7 @@ typedef struct DoctorView {
     ServerSettings settings;
     DoctorCertificate ca, server_node, serving;
     DoctorPort rpc, api;
+    DoctorPort health_port;       /* without TLS; its address is empty when there is none */
     int64_t disk_size, disk_free; /* bytes; 0: not known */
     bool store_looked;            /* only while no server runs */
     Error store_err;

@@ -2,6 +2,7 @@
 
 #include "cli/help_text.h"
 #include "cli/subject_action.h"
+#include "cli/subject_kind.h"
 
 static void put_block(const char *language, const char *text, Buf *out)
 {
@@ -10,8 +11,7 @@ static void put_block(const char *language, const char *text, Buf *out)
                    str_ends(body, STR("\n")) ? "" : "\n");
 }
 
-/* In a cell of a table a bar would start the next one, and in running text '<' a tag. */
-static void put_cell(Str text, Buf *out)
+void help_markdown_cell(Str text, Buf *out)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.data[i];
@@ -41,7 +41,7 @@ static void put_text(const char *text, Buf *out)
         if (code) {
             buf_put(out, str_from_offset(line, 4));
         } else {
-            put_cell(line, out);
+            help_markdown_cell(line, out);
         }
         if (rest.len > 0 || line.len > 0) {
             buf_put_char(out, '\n');
@@ -58,7 +58,7 @@ static void put_options(const Option *options, Buf *out)
         buf_put_c(out, "` | ");
         Buf help = buf_make(BUF_UNLIMITED);
         help_write_option_help(options, &help);
-        put_cell(buf_str(&help), out);
+        help_markdown_cell(buf_str(&help), out);
         buf_clear(&help);
         buf_put_c(out, " |\n");
     }
@@ -118,6 +118,7 @@ void help_markdown_subject(const Subject *subject, Buf *out)
         return;
     case SUBJECT_SELECTOR: put_text(subject->form->help, out); return;
     case SUBJECT_SECRET: put_text(subject->secret->help, out); return;
+    case SUBJECT_OBJECT_KIND: subject_kind_markdown(subject, out); return;
     case SUBJECT_CODE:
         buf_put_format(out, "**%s**\n\n", subject->code->title);
         put_text(subject->code->text, out);

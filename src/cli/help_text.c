@@ -1,5 +1,6 @@
 #include "cli/help_text.h"
 #include "cli/subject_action.h"
+#include "cli/subject_kind.h"
 
 #include "lang/template/native_describe.h"
 
@@ -93,9 +94,9 @@ void help_write_overview(Buf *out)
     }
     buf_put_c(
         out,
-        "\n'eden help COMMAND' and 'eden help TOPIC' tell more; 'eden explain NAME' tells "
-        "about\none action, key of a step, filter, test, function, method, or problem code such "
-        "as E0204.\n");
+        "\n'eden help COMMAND' and 'eden help TOPIC' show more; 'eden explain NAME' explains\n"
+        "one action, key of a step, filter, test, function, method, kind of objects, or problem\n"
+        "code such as E0204.\n");
 }
 
 void help_write_command(const Command *command, Buf *out)
@@ -134,9 +135,7 @@ void help_write_topic(Arena *arena, const SubjectTopic *topic, Buf *out)
         size_t start = out->len;
         buf_put_c(out, "  ");
         subject_put_signature(&all.items[i], out);
-        pad_to(topic->kind == SUBJECT_CODE || topic->kind == SUBJECT_EXIT_CODE ? NAME_COLUMN
-                                                                               : SIGNATURE_COLUMN,
-               start, out);
+        pad_to(topic->kind >= SUBJECT_OBJECT_KIND ? NAME_COLUMN : SIGNATURE_COLUMN, start, out);
         buf_put_format(out, "%s\n", subject_help(&all.items[i]));
     }
 }
@@ -158,6 +157,7 @@ void help_write_subject(const Subject *subject, Buf *out)
         }
         buf_put_c(out, "\n'eden help sites' shows how all of it belongs together.\n");
         return;
+    case SUBJECT_OBJECT_KIND: subject_kind_text(subject, out); return;
     case SUBJECT_CODE:
         buf_put_format(out, "%s: %s\n\n%s", subject->code->name, subject->code->title,
                        subject->code->text);

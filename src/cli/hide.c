@@ -1,5 +1,27 @@
 #include "cli/hide.h"
 
+#include "base/str_map.h"
+
+#define TAG "!secret"
+
+/* --- Lines ----------------------------------------------------------------------------------- */
+
+/* As source_place() counts them: LF, CRLF and a lone CR each end one. */
+static bool next_line(Str *rest, Str *line)
+{
+    if (rest->len == 0) {
+        return false;
+    }
+    size_t end = 0;
+    while (end < rest->len && rest->data[end] != '\n' && rest->data[end] != '\r') {
+        end++;
+    }
+    *line = str_slice(*rest, 0, end);
+    bool is_pair = end + 1 < rest->len && rest->data[end] == '\r' && rest->data[end + 1] == '\n';
+    *rest = str_from_offset(*rest, end < rest->len ? end + 1 + is_pair : end);
+    return true;
+}
+
 static size_t indentation(Str line)
 {
     size_t at = 0;
@@ -9,30 +31,131 @@ static size_t indentation(Str line)
     return at;
 }
 
-/* Whether line `wanted` (from 1) is part of a secret value. */
-static bool line_is_secret(Str text, uint32_t wanted)
+/* --- Names that are marked ------------------------------------------------------------------- */
+
+/* The key whose colon is at `colon`, without quotes. */
+static Str key_before(Str line, size_t colon)
 {
-    Str rest = text, line;
-    bool inside = false, open = false;
-    size_t depth = 0;
-    for (uint32_t number = 1; number <= wanted && str_split_next(&rest, '\n', &line); number++) {
-        Str words = str_trim(line);
-        bool item = open && words.len > 0 && words.data[0] == '-';
-        size_t indented = indentation(line);
-        if (words.len > 0 && !(indented > depth || (item && indented == depth))) {
-            inside = false;
+    size_t end = colon;
+    while (end > 0 && ascii_is_space(line.data[end - 1])) {
+        end--;
+    }
+    bool quoted = end > 0 && (line.data[end - 1] == '"' || line.data[end - 1] == '\'');
+    end -= quoted;
+    size_t start = end;
+    while (start > 0 && memchr(" \t{,[\"'", line.data[start - 1], 8) == NULL) {
+        start--;
+    }
+    return str_slice(line, start, end);
+}
+
+/* Behind quotes, as in JSON, no blank is needed. */
+static bool ends_key(Str line, size_t at)
+{
+    return line.data[at] == ':' &&
+           (at + 1 == line.len || ascii_is_space(line.data[at + 1]) ||
+            (at > 0 && (line.data[at - 1] == '"' || line.data[at - 1] == '\'')));
+}
+
+/* The last key of the line before `end`; empty: there is none. */
+static Str last_key(Str line, size_t end)
+{
+    for (size_t at = end; at-- > 0;) {
+        if (ends_key(line, at)) {
+            return key_before(line, at);
         }
-        if (str_find(line, STR("!secret"), 0) != STR_NOT_FOUND) {
-            inside = true;
-            depth = str_starts(words, STR("!secret")) && indented == 0 ? 0 : indented;
-            open = str_ends(words, STR("!secret"));
+    }
+    return STR_EMPTY;
+}
+
+/* The mark belongs to a name, in every file: what stands behind the name in a file that cannot be read
+ * is secret there, too. */
+static void collect_names(const Source *source, StrMap *names)
+{
+    Str rest = source->text, line, above = STR_EMPTY;
+    while (next_line(&rest, &line)) {
+        for (size_t at = 0; (at = str_find(line, STR(TAG), at)) != STR_NOT_FOUND; at++) {
+            Str key = last_key(line, at);
+            key = key.len > 0 ? key : above;
+            if (key.len > 0) {
+                (void)str_map_put(names, key, (void *)source);
+            }
         }
-        if (number == wanted) {
-            return inside;
+        Str key = last_key(line, line.len);
+        above = key.len > 0 ? key : above;
+    }
+}
+
+static bool has_marked_key(Str line, const StrMap *names)
+{
+    for (size_t at = 0; at < line.len; at++) {
+        if (ends_key(line, at) && str_map_has(names, key_before(line, at))) {
+            return true;
         }
     }
     return false;
 }
+
+/* --- Lines that are secret ------------------------------------------------------------------- */
+
+/* What a line with a secret leaves to the lines below. */
+typedef struct Below {
+    bool inside;  /* of its value */
+    bool open;    /* nothing of it has come yet */
+    bool items;   /* a list may stand below as deep as its key */
+    size_t depth; /* of the line */
+} Below;
+
+static bool ends_with_header(Str words)
+{
+    size_t end = words.len;
+    while (end > 0 && (words.data[end - 1] == '-' || words.data[end - 1] == '+' ||
+                       ascii_is_digit(words.data[end - 1]))) {
+        end--;
+    }
+    return end > 0 && (words.data[end - 1] == '|' || words.data[end - 1] == '>');
+}
+
+static void start_secret(Str line, bool tagged, Below *below)
+{
+    Str words = str_trim(line);
+    bool bare = tagged && str_ends(words, STR(TAG));
+    below->inside = true;
+    below->open = bare || ends_with_header(words);
+    below->items = bare;
+    below->depth = indentation(line);
+}
+
+/* Whether line `wanted` (from 1) is part of a secret value. */
+static bool line_is_secret(Str text, uint32_t wanted, const StrMap *names)
+{
+    Str rest = text, line;
+    Below below = { 0 };
+    for (uint32_t number = 1; number <= wanted && next_line(&rest, &line); number++) {
+        Str words = str_trim(line);
+        bool is_item = below.items && words.len > 0 && words.data[0] == '-';
+        size_t indented = indentation(line);
+        if (words.len > 0 && below.inside &&
+            !(indented > below.depth || (is_item && indented == below.depth))) {
+            /* A text that somebody forgot to indent: nobody knows where it ends. */
+            if (below.open) {
+                return true;
+            }
+            below.inside = false;
+        }
+        below.open = below.open && words.len == 0;
+        bool tagged = str_find(line, STR(TAG), 0) != STR_NOT_FOUND;
+        if (tagged || has_marked_key(line, names)) {
+            start_secret(line, tagged, &below);
+        }
+        if (number == wanted) {
+            return below.inside;
+        }
+    }
+    return false;
+}
+
+/* --- Hiding ---------------------------------------------------------------------------------- */
 
 static Str mask(Arena *arena, Str text, size_t from)
 {
@@ -43,22 +166,28 @@ static Str mask(Arena *arena, Str text, size_t from)
     return str_from(masked, text.len);
 }
 
-/* 'word' in a message becomes (secret). */
+/* 'word' in a message becomes (secret). A word may have quotes in it. */
 static Str without_quotes(Arena *arena, Str message)
 {
-    Buf out = buf_make_in(arena, BUF_UNLIMITED);
-    for (;;) {
-        size_t open = str_find(message, STR("'"), 0);
-        size_t close =
-            open == STR_NOT_FOUND ? STR_NOT_FOUND : str_find(message, STR("'"), open + 1);
-        if (close == STR_NOT_FOUND) {
-            buf_put(&out, message);
-            return buf_str(&out);
-        }
-        buf_put(&out, str_slice(message, 0, open));
-        buf_put(&out, STR("(secret)"));
-        message = str_from_offset(message, close + 1);
+    size_t open = str_find(message, STR("'"), 0), close = str_find_last(message, STR("'"));
+    if (open == close) {
+        return message;
     }
+    return arena_join(arena, str_slice(message, 0, open), STR("(secret)"),
+                      str_from_offset(message, close + 1));
+}
+
+/* Up to where the line of a problem may be shown: the tag, or the marked name that it starts with. */
+static size_t shown_length(const Problem *problem, const StrMap *names)
+{
+    Str line = problem->excerpt;
+    size_t tag = str_find(line, STR(TAG), 0), colon = str_find(line, STR(":"), 0);
+    if (tag != STR_NOT_FOUND) {
+        return tag + strlen(TAG);
+    }
+    bool is_name = problem->excerpt_column <= 1 && colon != STR_NOT_FOUND &&
+                   ends_key(line, colon) && str_map_has(names, key_before(line, colon));
+    return is_name ? colon + 1 : 0;
 }
 
 static const Source *source_of(const Sources *sources, const Problem *problem)
@@ -74,15 +203,18 @@ static const Source *source_of(const Sources *sources, const Problem *problem)
 
 void hide_secrets(Problems *problems, const Sources *sources)
 {
+    StrMap names;
+    str_map_init(&names, problems->arena);
+    for (uint32_t i = 1; i <= sources->count; i++) {
+        collect_names(sources_get(sources, (uint16_t)i), &names);
+    }
     for (uint32_t i = 0; i < problems->count; i++) {
         Problem *problem = &problems->items[i];
         const Source *source = source_of(sources, problem);
-        if (source == NULL || !line_is_secret(source->text, problem->line)) {
+        if (source == NULL || !line_is_secret(source->text, problem->line, &names)) {
             continue;
         }
-        size_t tag = str_find(problem->excerpt, STR("!secret"), 0);
-        problem->excerpt = mask(problems->arena, problem->excerpt,
-                                tag == STR_NOT_FOUND ? 0 : tag + strlen("!secret"));
+        problem->excerpt = mask(problems->arena, problem->excerpt, shown_length(problem, &names));
         problem->message = without_quotes(problems->arena, problem->message);
         if (!str_eq(problem->code, STR("E0121"))) {
             problem->hint = STR_EMPTY; /* most hints repeat parts of the line */

@@ -3,7 +3,7 @@
 
 #include "base/problems.h"
 
-/* Masks excerpt, hint and quoted words of every problem whose line belongs to a `!secret` value of
- * its source: the line of the tag and what is indented below it. The file may be malformed, so
- * this goes by lines and hides rather too much. */
+/* Masks excerpt, hint and quoted words of every problem whose line belongs to a secret value of its
+ * source: a line with the tag `!secret`, or with a name that a line of any source marks so, and what is
+ * indented below it. The file may be malformed, so this goes by lines and hides rather too much. */
 void hide_secrets(Problems *problems, const Sources *sources);

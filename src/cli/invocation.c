@@ -219,6 +219,18 @@ static bool add_given(Invocation *invocation, const Option *option, const char *
     return true;
 }
 
+/* By others. */
+static bool is_called(const Option *option, Str name)
+{
+    Str rest = str_from_c(option->also), word;
+    while (rest.len > 0 && str_split_next(&rest, '|', &word)) {
+        if (str_eq(word, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool unknown_option(const Invocation *invocation, Str name)
 {
     bool is_of_sites =
@@ -230,14 +242,17 @@ static bool unknown_option(const Invocation *invocation, Str name)
         return false;
     }
     Suggest suggest = suggest_make(name);
+    Str near = STR_EMPTY;
     const Option *lists[] = { invocation->command->options, common_options };
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         for (const Option *option = lists[i]; option != NULL && option->name != NULL; option++) {
             suggest_offer(&suggest, str_from_c(option->name));
+            if (is_called(option, name)) {
+                near = str_from_c(option->name);
+            }
         }
     }
-    Str near = STR_EMPTY;
-    if (suggest_found(&suggest, &near)) {
+    if (near.len > 0 || suggest_found(&suggest, &near)) {
         near = arena_format(invocation->arena, "--%" STR_FMT, STR_ARG(near));
     }
     usage_error_near(invocation, near, "unknown option '--%" STR_FMT "'", STR_ARG(name));

@@ -21,6 +21,8 @@ struct Invocation {
     bool color_out;  /* whether what is printed is colored */
     bool color_err;  /* whether messages are */
     bool moving_err; /* whether a line of messages can be written over, as on most terminals */
+    bool
+        *told_stale; /* that the server's answers may be out of date was said; NULL: never say it */
     bool json;       /* the command line asks for JSON, even if nothing else in it is right */
 };
 

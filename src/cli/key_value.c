@@ -35,7 +35,7 @@ int key_value_print_done(const Invocation *invocation, Value answer, Str text)
     if (invocation_wants_json(invocation)) {
         return output_json(invocation, answer);
     }
-    stream_put_format(invocation->out, "%" STR_FMT "; the store is at revision %lld\n",
-                      STR_ARG(text), (long long)value_get_int(answer, "revision"));
+    output_line(invocation->out, "%" STR_FMT "; the store is at revision %lld", STR_ARG(text),
+                (long long)value_get_int(answer, "revision"));
     return EXIT_OK;
 }

@@ -18,9 +18,10 @@ static Str target_of(Arena *arena, const Kind *kind, Str name)
 
 int kind_run_list_as(Invocation *invocation, const Kind *kind, KindTable *table, const char *none)
 {
-    const Selector *selector;
+    SelectorInput selector;
     Value list;
-    int code = selector_input_read(invocation, &selector);
+    int code = selector_input_read(
+        invocation, kind->selects_facts && !invocation_flag(invocation, "watch"), &selector);
     if (code != EXIT_OK) {
         return code;
     }
@@ -35,12 +36,12 @@ int kind_run_list_as(Invocation *invocation, const Kind *kind, KindTable *table,
     if (!kind_print_value(invocation, list, &code)) {
         if (count > 0) {
             table(invocation, kind, object_items(list));
-        } else if (selector == NULL) {
+        } else if (!selector.is_given) {
             stream_put_format(invocation->err, "%s\n", none);
         }
     }
-    return code == EXIT_OK && count == 0 && selector != NULL
-               ? selector_input_none(invocation, selector)
+    return code == EXIT_OK && count == 0 && selector.is_given
+               ? selector_input_none(invocation, &selector)
                : code;
 }
 

@@ -6,8 +6,7 @@
 #include "lang/json.h"
 
 enum {
-    ANSWER_MAX = 64 << 20,
-    COLUMNS_MAX = 32
+    ANSWER_MAX = 64 << 20
 };
 
 Str object_name(Value object)
@@ -164,24 +163,18 @@ Str kind_cell(Arena *arena, Value object, const char *path, const char *none)
 void kind_print_table(const Invocation *invocation, const Kind *kind, const List *items)
 {
     Arena *arena = invocation->arena;
-    bool wide = invocation_prints(invocation, "wide");
-    const char *headings[COLUMNS_MAX + 2] = { "NAME" };
-    const KindColumn *shown[COLUMNS_MAX];
-    uint32_t count = 0;
-    for (const KindColumn *column = kind->columns; column != NULL && column->title != NULL;
-         column++) {
-        if (wide || !column->is_wide) {
-            BUG_IF(count == COLUMNS_MAX);
-            shown[count++] = column;
-            headings[count] = column->title;
-        }
+    const char *headings[KIND_COLUMNS_MAX + 2] = { "NAME" };
+    KindColumn shown[KIND_COLUMNS_MAX];
+    uint32_t count = kind_columns(arena, kind, invocation_prints(invocation, "wide"), shown);
+    for (uint32_t i = 0; i < count; i++) {
+        headings[i + 1] = shown[i].title;
     }
     Table table;
     table_init(&table, arena, headings);
     for (uint32_t i = 0; i < items->len; i++) {
         table_add(&table, object_name(items->items[i]));
         for (uint32_t k = 0; k < count; k++) {
-            table_add(&table, kind_cell(arena, items->items[i], shown[k]->path, shown[k]->none));
+            table_add(&table, kind_cell(arena, items->items[i], shown[k].path, shown[k].none));
         }
     }
     table_print(&table, invocation->out);
@@ -189,20 +182,18 @@ void kind_print_table(const Invocation *invocation, const Kind *kind, const List
 
 void kind_print_line(const Invocation *invocation, const Kind *kind, Str before, Value object)
 {
-    bool wide = invocation_prints(invocation, "wide");
+    KindColumn shown[KIND_COLUMNS_MAX];
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
+    uint32_t count = kind_columns(&arena, kind, invocation_prints(invocation, "wide"), shown);
     Buf text = buf_make_in(&arena, BUF_UNLIMITED);
     if (before.len > 0) {
         buf_put_format(&text, "%-8" STR_FMT "  ", STR_ARG(before));
     }
     buf_put(&text, object_name(object));
-    for (const KindColumn *column = kind->columns; column != NULL && column->title != NULL;
-         column++) {
-        if (wide || !column->is_wide) {
-            Str cell = kind_cell(&arena, object, column->path, column->none);
-            buf_put_format(&text, "  %" STR_FMT, STR_ARG(cell));
-        }
+    for (uint32_t i = 0; i < count; i++) {
+        Str cell = kind_cell(&arena, object, shown[i].path, shown[i].none);
+        buf_put_format(&text, "  %" STR_FMT, STR_ARG(cell));
     }
     output_line(invocation->out, "%" STR_FMT, STR_ARG(buf_str(&text)));
 }

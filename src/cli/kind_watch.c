@@ -89,7 +89,7 @@ static bool take_line(KindWatch *watch, Str line)
         return true;
     }
     if (is_json(watch)) {
-        stream_put(watch->invocation->out, line);
+        output_json_text(watch->invocation->out, line);
         stream_put(watch->invocation->out, STR("\n"));
     } else if (is_object && !watch->is_synced) {
         list_push(&watch->round, watch->items, value_copy(&watch->round, object));

@@ -35,7 +35,7 @@ static uint32_t add_like(NodesChoice *choice, const List *nodes, Str pattern, bo
     return found;
 }
 
-static int choose_by_selector(Invocation *invocation, const Selector *selector, bool asking,
+static int choose_by_selector(Invocation *invocation, const SelectorInput *selector, bool asking,
                               NodesChoice *out)
 {
     Value list;
@@ -81,22 +81,22 @@ static int choose_by_words(Invocation *invocation, const char **words, uint32_t 
 int nodes_choose(Invocation *invocation, const char **words, uint32_t count, bool asking,
                  NodesChoice *out)
 {
-    const Selector *selector;
+    SelectorInput selector;
     *out = (NodesChoice){ 0 };
-    int code = selector_input_read(invocation, &selector);
+    int code = selector_input_read(invocation, true, &selector);
     if (code != EXIT_OK) {
         return code;
     }
-    if (selector != NULL && count > 0) {
+    if (selector.is_given && count > 0) {
         return usage_error(invocation, "nodes are named, or chosen by --selector, not both: '%s'",
                            words[0]);
     }
-    if (selector == NULL && count == 0) {
+    if (!selector.is_given && count == 0) {
         return usage_error(invocation, "'nodes %s' takes NODE..., or --selector",
                            invocation->args[0]);
     }
-    return selector != NULL ? choose_by_selector(invocation, selector, asking, out)
-                            : choose_by_words(invocation, words, count, asking, out);
+    return selector.is_given ? choose_by_selector(invocation, &selector, asking, out)
+                             : choose_by_words(invocation, words, count, asking, out);
 }
 
 void nodes_choice_show(const Invocation *invocation, const NodesChoice *choice, const char *does)

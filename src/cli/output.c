@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "base/bug.h"
+#include "base/utf8.h"
 #include "base/visible.h"
 #include "cli/json_path.h"
 #include "lang/json.h"
@@ -77,12 +78,16 @@ static int output(Inputs *inputs, const Invocation *invocation, const JsonStyle 
     if (path != NULL) {
         return output_parts(inputs, invocation, path, documents);
     }
-    if (!print_documents(documents, invocation_prints(invocation, "json") ? json : NULL, &out,
-                         &err)) {
+    bool is_json = invocation_prints(invocation, "json");
+    if (!print_documents(documents, is_json ? json : NULL, &out, &err)) {
         problems_add(&inputs->problems, "E0004", NULL, 0, 0, "%s", err.text);
         return inputs_report(inputs, invocation);
     }
-    stream_put(invocation->out, buf_str(&out));
+    if (is_json) {
+        output_json_text(invocation->out, buf_str(&out));
+    } else {
+        stream_put(invocation->out, buf_str(&out));
+    }
     return inputs_report(inputs, invocation);
 }
 
@@ -128,7 +133,7 @@ int output_json(const Invocation *invocation, Value value)
     bool ok = json_print(&out, value, &json_lines, &err);
     BUG_IF(!ok);
     buf_put_char(&out, '\n');
-    stream_put(invocation->out, buf_str(&out));
+    output_json_text(invocation->out, buf_str(&out));
     return EXIT_OK;
 }
 
@@ -146,5 +151,56 @@ void output_line(Stream *to, const char *format, ...)
     va_end(arguments);
     visible_put(&shown, buf_str(&text));
     buf_put_char(&shown, '\n');
+    stream_put(to, buf_str(&shown));
+}
+
+void output_text(Stream *to, Str text)
+{
+    if (!stream_is_terminal(to)) {
+        stream_put(to, text);
+        return;
+    }
+    AUTO_CLEAR(Buf) shown = buf_make(BUF_UNLIMITED);
+    for (size_t at = 0; at < text.len;) {
+        if (text.data[at] == '\n' || text.data[at] == '\t') {
+            buf_put_char(&shown, text.data[at++]);
+        } else {
+            VisiblePiece piece = visible_next(text, &at);
+            buf_put(&shown, str_from(piece.text, piece.bytes));
+        }
+    }
+    stream_put(to, buf_str(&shown));
+}
+
+static void put_json_escape(Buf *out, uint32_t code)
+{
+    if (code > 0xffff) {
+        code -= 0x10000;
+        buf_put_format(out, "\\u%04x", 0xd800 + (code >> 10));
+        code = 0xdc00 + (code & 0x3ff);
+    }
+    buf_put_format(out, "\\u%04x", code);
+}
+
+void output_json_text(Stream *to, Str json)
+{
+    if (!stream_is_terminal(to)) {
+        stream_put(to, json);
+        return;
+    }
+    AUTO_CLEAR(Buf) shown = buf_make(BUF_UNLIMITED);
+    for (size_t at = 0; at < json.len;) {
+        size_t start = at;
+        VisiblePiece piece = visible_next(json, &at);
+        Str own = str_slice(json, start, at);
+        uint32_t code = UTF8_REPLACEMENT;
+        bool is_escaped = piece.text[0] == '\\' && own.data[0] != '\\';
+        if (!is_escaped || own.data[0] == '\n') {
+            buf_put(&shown, own);
+        } else {
+            (void)utf8_decode(own.data, own.len, &code);
+            put_json_escape(&shown, code);
+        }
+    }
     stream_put(to, buf_str(&shown));
 }

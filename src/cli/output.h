@@ -31,3 +31,9 @@ Str output_count(Arena *arena, int64_t count, const char *one, const char *sever
 /* One line for people. What a server or a file says in it is text and nothing else: it cannot move
  * the cursor, nor make up further lines (base/visible.h). */
 PRINTF_LIKE(2, 3) void output_line(Stream *to, const char *format, ...);
+/* What the store or a file has, to the byte; to a terminal with control characters as escapes, but for
+ * line ends and tabs. */
+void output_text(Stream *to, Str text);
+/* The same for JSON, which stays what it is: characters that a terminal would obey or that hide what
+ * is there, all of them in texts, come out as \u escapes. */
+void output_json_text(Stream *to, Str json);

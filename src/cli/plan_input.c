@@ -1,5 +1,7 @@
 #include "cli/plan_input.h"
 
+#include "base/buf.h"
+#include "base/shell.h"
 #include "run/plan_file.h"
 #include "sys/file.h"
 
@@ -8,18 +10,23 @@ enum {
 };
 
 /* PATH may be a plan that was saved: what it says takes the place of the options. */
-static bool read_plan(const Invocation *invocation, RunConfig *config, Value *plan, bool *found,
-                      Error *err)
+static bool read_plan(const Invocation *invocation, bool obey, RunConfig *config, Value *plan,
+                      bool *found, Error *err)
 {
+    Arena *arena = invocation->arena;
     Str text;
     *found = false;
     if (file_is_directory(config->path) ||
-        !file_read_head(invocation->arena, config->path, PLAN_FILE_HEAD, &text, err) ||
-        !plan_file_is(text) || !file_read(invocation->arena, config->path, PLAN_MAX, &text, err)) {
+        !file_read_head(arena, config->path, PLAN_FILE_HEAD, &text, err) || !plan_file_is(text)) {
         return true; /* a site, or what is wrong with it is told later */
     }
+    bool read = obey ? file_read_trusted(arena, config->path, PLAN_MAX, &text, err)
+                     : file_read(arena, config->path, PLAN_MAX, &text, err);
+    if (!read) {
+        return err->kind != ERROR_DENIED;
+    }
     *found = true;
-    return plan_file_config(invocation->arena, text, plan, config, err);
+    return plan_file_config(arena, text, plan, config, err);
 }
 
 static bool is_withheld(Value plan, Str name)
@@ -134,12 +141,35 @@ bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *co
     return true;
 }
 
-bool plan_input_get(Invocation *invocation, RunConfig *config, Value *plan, bool *found, int *code)
+/* The author of a plan decides as which node and with which values the site is applied. */
+static int refuse_untrusted(Invocation *invocation, const char *path, const Error *err)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    Problem *problem = problems_add(&inputs.problems, "E0724", NULL, 0, 0,
+                                    "the saved plan is not trusted: %s", err->text);
+    Buf word = buf_make_in(invocation->arena, BUF_UNLIMITED);
+    shell_put_word(&word, str_from_c(path));
+    problem->hint = arena_format(
+        invocation->arena,
+        "make the plan again with 'eden plan ... --out', or look at it with 'eden plan "
+        "%s', then run: chown $(id -u) %s && chmod 600 %s",
+        buf_c(&word), buf_c(&word), buf_c(&word));
+    (void)inputs_report(&inputs, invocation);
+    return error_kind_exit_code(err->kind);
+}
+
+bool plan_input_get(Invocation *invocation, bool obey, RunConfig *config, Value *plan, bool *found,
+                    int *code)
 {
     Error err;
     *code = EXIT_USAGE;
-    if (read_plan(invocation, config, plan, found, &err)) {
+    if (read_plan(invocation, obey, config, plan, found, &err)) {
         return !*found || agrees_with_plan(invocation, *plan);
+    }
+    if (err.kind == ERROR_DENIED) {
+        *code = refuse_untrusted(invocation, config->path, &err);
+        return false;
     }
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);

@@ -3,28 +3,43 @@
 #include "base/glob.h"
 #include "cli/inputs.h"
 #include "cli/output.h"
+#include "cluster/facts_selector.h"
 #include "cluster/object_selector.h"
 
-int selector_input_read(const Invocation *invocation, const Selector **out)
+/* False with problems. */
+static bool parse(Arena *arena, Str text, bool by_facts, Str *name, Problems *problems)
+{
+    AUTO(FactsSelector) *selector = NULL;
+    const Selector *plain;
+    bool ok = by_facts
+                  ? facts_selector_parse_as(arena, STR("--selector"), text, &selector, problems)
+                  : object_selector_parse_as(arena, STR("--selector"), text, &plain, problems);
+    if (ok) {
+        *name = arena_copy(arena, selector_name(by_facts ? facts_selector_plain(selector) : plain));
+    }
+    return ok;
+}
+
+int selector_input_read(const Invocation *invocation, bool by_facts, SelectorInput *out)
 {
     const char *text = invocation_text(invocation, "selector");
     Inputs inputs;
-    *out = NULL;
+    *out = (SelectorInput){ .is_given = text != NULL };
     if (text == NULL) {
         return EXIT_OK;
     }
+    out->text = str_from_c(text);
     inputs_init(&inputs, invocation->arena);
-    if (object_selector_parse_as(invocation->arena, STR("--selector"), str_from_c(text), out,
-                                 &inputs.problems)) {
+    if (parse(invocation->arena, out->text, by_facts, &out->name, &inputs.problems)) {
         return EXIT_OK;
     }
     (void)inputs_report(&inputs, invocation);
     return EXIT_USAGE;
 }
 
-int selector_input_none(const Invocation *invocation, const Selector *selector)
+int selector_input_none(const Invocation *invocation, const SelectorInput *selector)
 {
-    Str text = selector_text(selector), name = selector_name(selector);
+    Str text = selector->text, name = selector->name;
     if (name.len > 0 && !glob_is_pattern(name)) {
         output_line(invocation->err,
                     "nothing has the name '%" STR_FMT "'; for a label of that name write '%" STR_FMT

@@ -3,10 +3,15 @@
 #pragma once
 
 #include "cli/invocation.h"
-#include "model/selector.h"
 
-/* EXIT_OK and the selector, NULL when none was given; else what is wrong was told, and it is the exit
- * code. */
-int selector_input_read(const Invocation *invocation, const Selector **out);
+typedef struct SelectorInput {
+    bool is_given;
+    Str text;
+    Str name; /* the name or pattern of names, when that is all it has; else empty */
+} SelectorInput;
+
+/* EXIT_OK and the selector, or that none was given; else what is wrong was told, and it is the exit
+ * code. `by_facts`: it may have expressions about facts of nodes (cluster/facts_selector.h). */
+int selector_input_read(const Invocation *invocation, bool by_facts, SelectorInput *out);
 /* Nothing is like the selector: says so, and what may have been meant. Returns EXIT_NOT_MATCHED. */
-int selector_input_none(const Invocation *invocation, const Selector *selector);
+int selector_input_none(const Invocation *invocation, const SelectorInput *selector);

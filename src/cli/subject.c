@@ -5,6 +5,7 @@
 #include "base/bug.h"
 #include "base/suggest.h"
 #include "cli/subject_action.h"
+#include "cli/subject_kind.h"
 #include "lang/template/methods.h"
 #include "lang/template/native_describe.h"
 
@@ -56,9 +57,9 @@ const SubjectTopic subject_topics[] = {
       "\n"
       "A word alone is a name, and 'role=...' a label: 'role' selects the node that is called so, "
       "not\n"
-      "those with that label, which is 'role=*'. Values have no quotes, and no blanks stand "
-      "around\n"
-      "'='. There is no 'in (a, b)': write '(role=a or role=b)'.",
+      "those with that label, which is 'role=*'. Values have no quotes, and there are no "
+      "blanks\n"
+      "around '='. There is no 'in (a, b)': write '(role=a or role=b)'.",
       .only_listed = true },
     { SUBJECT_SECRET, "secret", "secrets", "Secrets", "how secrets are marked, and what hides them",
       "A value that is marked as secret can be used like any other and is never shown. Output has\n"
@@ -71,18 +72,22 @@ const SubjectTopic subject_topics[] = {
       "The mark belongs to the name of the variable: a later layer, -v or -D that sets it again\n"
       "keeps the mark, and a mark on a map covers all that is below, in every layer.\n"
       "\n"
-      "A secret is recognized in text that programs print as it is, in other case, in base64, in\n"
-      "hexadecimal digits, escaped for URLs, JSON, XML, C or a shell, and broken into lines; of\n"
-      "one with several lines each line is. Not recognized are texts of fewer than 4 bytes, and\n"
-      "what a program makes of a secret otherwise, such as a hash: mark the step with\n"
-      "'secret: true' then. 'eden vars get --show-secrets', 'eden render' and 'eden eval' print\n"
+      "A secret is recognized in text that programs print as it is, in other case, in base64,\n"
+      "base32 and hexadecimal digits, as a list of numbers, in what xxd, hexdump and od print,\n"
+      "escaped for URLs, JSON, HTML, mail, C or a shell, one character at a time, and broken into\n"
+      "lines; of one with several lines each line is. Not recognized are texts of fewer than 4\n"
+      "bytes, parts of a secret, and what a program makes of it otherwise, such as a hash: mark "
+      "the\n"
+      "step with 'secret: true' then. docs/secrets.md has the exact rules.\n\n"
+      "'eden vars get --show-secrets', 'eden render', 'eden eval' and 'eden convert' print\n"
       "what they are asked for.",
       .only_listed = true },
-    { SUBJECT_FILTER, "filter", "filters", "Filters", "what may stand behind '|' in a template",
+    { SUBJECT_FILTER, "filter", "filters", "Filters",
+      "what changes a value in a template: {{ value | NAME }}",
       "A filter changes the value before it: {{ name | upper }}, {{ list | join(', ') }}. The "
       "value\n"
       "itself is the first argument and not written again." },
-    { SUBJECT_TEST, "test", "tests", "Tests", "what may stand behind 'is' in a template",
+    { SUBJECT_TEST, "test", "tests", "Tests", "questions about a value: {{ value is NAME }}",
       "A test answers yes or no about the value before it: {% if port is defined %},\n"
       "{{ 6 is divisibleby 3 }}; 'is not' turns the answer around." },
     { SUBJECT_GLOBAL, "global function", "globals", "Global functions",
@@ -94,6 +99,11 @@ const SubjectTopic subject_topics[] = {
       "A method is called on a value: {{ name.upper() }}. They are Python's. Those that change a\n"
       "list or map, such as append(), change it for the rest of the render, wherever else it is\n"
       "used; the file that it came from stays as it is." },
+    { SUBJECT_OBJECT_KIND, "kind of objects", "kinds", "Kinds of objects",
+      "what a cluster keeps, and what it can be asked for",
+      "An object has metadata, which is the same for all kinds: its name, labels, annotations,\n"
+      "uuid, revision and when it was created. Its spec is what somebody wants, its status what\n"
+      "is so; only the spec can be written. 'eden schema KIND' has the same for programs." },
     { SUBJECT_CODE, "problem code", "codes", "Problem codes", "what can be wrong with a file",
       "Every problem has a code; 'eden explain CODE' says what it means and what to do." },
     { SUBJECT_EXIT_CODE, "exit code", "exit-codes", "Exit codes", "how a command ends",
@@ -208,6 +218,7 @@ void subjects_add_kind(Arena *arena, SubjectKind kind, Subjects *out)
             VEC_PUSH(arena, out, subject);
         }
         return;
+    case SUBJECT_OBJECT_KIND: subjects_add_object_kinds(arena, out); return;
     case SUBJECT_FILTER: add_natives(arena, kind, filter_tables, out); break;
     case SUBJECT_TEST: add_natives(arena, kind, test_tables, out); break;
     case SUBJECT_GLOBAL: add_natives(arena, kind, global_tables, out); break;
@@ -291,6 +302,7 @@ void subject_put_signature(const Subject *subject, Buf *out)
     case SUBJECT_STEP_KEY:
     case SUBJECT_SELECTOR:
     case SUBJECT_SECRET:
+    case SUBJECT_OBJECT_KIND:
     case SUBJECT_CODE:
     case SUBJECT_EXIT_CODE: buf_put(out, subject->name); return;
     }
@@ -304,6 +316,7 @@ const char *subject_help(const Subject *subject)
     case SUBJECT_STEP_KEY: return subject->step_key.help;
     case SUBJECT_SELECTOR: return subject->form->help;
     case SUBJECT_SECRET: return subject->secret->help;
+    case SUBJECT_OBJECT_KIND: return subject->object_kind->help;
     case SUBJECT_CODE: return subject->code->title;
     case SUBJECT_EXIT_CODE: return subject->exit->title;
     default: return subject->native->help;

@@ -1,8 +1,9 @@
 /* Everything that has a row and can be asked for by name: commands, filters, tests, global
- * functions, methods, problem codes, exit codes. `eden explain NAME` tells about one, `eden help
+ * functions, methods, kinds of objects, problem codes, exit codes. `eden explain NAME` tells about one, `eden help
  * TOPIC` lists a kind, and docs/reference is the same in Markdown. */
 #pragma once
 
+#include "api/kind.h"
 #include "base/buf.h"
 #include "base/vec.h"
 #include "cli/codes.h"
@@ -24,6 +25,7 @@ typedef enum SubjectKind {
     SUBJECT_TEST,
     SUBJECT_GLOBAL,
     SUBJECT_METHOD,
+    SUBJECT_OBJECT_KIND,
     SUBJECT_CODE,
     SUBJECT_EXIT_CODE,
 } SubjectKind;
@@ -58,6 +60,7 @@ typedef struct Subject {
         const SelectorForm *form;
         const SecretForm *secret;
         const Native *native;
+        const Kind *object_kind;
         const Code *code;
         const ExitRow *exit;
     };

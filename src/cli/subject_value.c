@@ -1,5 +1,6 @@
 #include "cli/subject_value.h"
 #include "cli/subject_action.h"
+#include "cli/subject_kind.h"
 
 static void set(Arena *arena, Map *map, const char *key, Value value)
 {
@@ -121,6 +122,7 @@ Value subject_value(Arena *arena, const Subject *subject)
         set(arena, map, "expression", value_bool(subject->form->is_expression));
         break;
     case SUBJECT_SECRET: set_text(arena, map, "help", subject->secret->help); break;
+    case SUBJECT_OBJECT_KIND: subject_kind_describe(arena, subject, map); break;
     case SUBJECT_CODE:
         set_text(arena, map, "help", subject->code->title);
         set_text(arena, map, "text", subject->code->text);

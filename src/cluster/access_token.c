@@ -117,6 +117,7 @@ static bool check_record(const void *record, Error *err)
            error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
 }
 
+/* Written once: what a newer server wrote beside these stays in the store. */
 static const RecordField token_fields[] = {
     { "id", RECORD_TEXT, RECORD_CHARS_AT(AccessTokenRecord, id), .is_required = true,
       .check_text = check_id, .help = "public part of the token" },

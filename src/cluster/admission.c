@@ -3,34 +3,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/refusal_log.h"
+#include "cluster/state.h"
 #include "cluster/waiting_room.h"
 #include "pki/ca.h"
 #include "pki/revocation.h"
 
 enum {
     SWEEP_MS = 10 * 60 * 1000, /* between two looks at who waits for too long */
-    SWEEP_PAGE = 200,          /* records of one look */
+    /* A machine whose answer got lost asks again, a few times. */
+    AGAIN_BURST = 30,
+    AGAIN_EVERY_S = 6,
 };
 
-/* Lines of the log about refused machines; those passed over are counted in the next one. */
-#define REFUSAL_LOG_LIMIT ((RateLimit){ .per_second = 1, .burst = 20 })
-
 typedef struct Attempt Attempt;
-typedef struct Sweep Sweep;
 
 struct Admission {
     AdmissionSettings settings;
     Attempt *attempts;
     WaitingRoom *room;
     AdmissionCounts counts;
-    Rate refusal_log;
-    uint64_t refusals_unlogged;
+    RateTable again; /* certificates for machines that have one, by name */
+    RefusalLog refusals;
     LoopTimer sweep_timer;
-    Sweep *sweep; /* NULL: none is under way */
+    const StoreCompare *fence; /* NULL: another server leads */
 };
 
 /* What is read. */
@@ -246,6 +247,16 @@ static bool let_wait(const Attempt *attempt, Change *change, Known *known, Error
     return true;
 }
 
+/* Each is a signature, a write and a lease, which members must not have without end. */
+static bool may_ask_again(Admission *admission, const char *node, Error *err)
+{
+    const RateLimit limit = { .per_second = 1, .burst = AGAIN_BURST };
+    int64_t now = loop_now_ms(admission->settings.certify.at.loop) / AGAIN_EVERY_S;
+    return rate_table_take(&admission->again, hash_str(str_from_c(node)), limit, now, 1) ||
+           error_set(err, ERROR_LIMIT, "'%s' has joined %d times; try again later", node,
+                     AGAIN_BURST);
+}
+
 /* Nothing is written for those who are refused, so that nobody fills the store from outside. A nonce
  * is kept until the clock alone refuses the request. Of a machine that comes in, nothing is written
  * before the audit log has it. */
@@ -263,6 +274,10 @@ static bool decide(void *context, Change *change, Error *err)
     if (attempt->is_new && change_has(change, SEEN_REMOVED)) {
         return certify_refuse_removed(attempt->request.name, err);
     }
+    if (verdict.result == JOIN_ADMITTED && verdict.again &&
+        !may_ask_again(attempt->admission, attempt->request.name, err)) {
+        return false;
+    }
     if (verdict.result == JOIN_PENDING) {
         return let_wait(attempt, change, known, err);
     }
@@ -277,19 +292,16 @@ static bool decide(void *context, Change *change, Error *err)
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
-/* Those who wait ask again and again, and are shown by who lists them. Strangers can be refused as
- * often as they like: the log has some of them, and how many more there were. */
+/* Those who wait ask again and again, and are shown by who lists them. */
 static void log_refused(Admission *admission, const char *node, const char *address,
                         const char *why)
 {
     int64_t now = loop_now_ms(admission->settings.certify.at.loop);
-    if (!rate_take(&admission->refusal_log, REFUSAL_LOG_LIMIT, now, 1)) {
-        admission->refusals_unlogged++;
-        return;
+    int64_t suppressed;
+    if (refusal_log_take(&admission->refusals, joining_origin(address), now, &suppressed)) {
+        log_warning("join refused", LOG_C("node", node), LOG_C("address", address),
+                    LOG_C("why", why), LOG_INT("suppressed", suppressed));
     }
-    log_warning("join refused", LOG_C("node", node), LOG_C("address", address), LOG_C("why", why),
-                LOG_INT("suppressed", (int64_t)admission->refusals_unlogged));
-    admission->refusals_unlogged = 0;
 }
 
 static WaitingRow row_of(const Attempt *attempt)
@@ -420,7 +432,7 @@ static void begin(Attempt *attempt)
     } else {
         has_other = false;
     }
-    change_start(&(ChangeSpec){ .store = settings->at.store,
+    change_start(&(ChangeSpec){ .at = settings->at,
                                 .keys = keys,
                                 .key_count = has_other ? SEEN_COUNT : SEEN_OTHER,
                                 .decide = decide,
@@ -468,12 +480,6 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
 
 /* --- Those who wait for too long ------------------------------------------------------------- */
 
-/* A look at all records: what is over goes, the rest is what the room knows. */
-struct Sweep {
-    Admission *admission; /* NULL: it is gone */
-    Arena arena;
-};
-
 static bool decide_prune(void *context, Change *change, Error *err)
 {
     const int64_t *now = context;
@@ -497,12 +503,13 @@ static void prune(const Admission *admission, Str key)
     Change *change;
     int64_t *now = memory_new(sizeof *now);
     *now = loop_wall_ms(at->loop);
-    change_start(&(ChangeSpec){ .store = at->store,
+    change_start(&(ChangeSpec){ .at = *at,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = decide_prune,
                                 .done = pruned,
-                                .context = now },
+                                .context = now,
+                                .fence = admission->fence },
                  &change);
 }
 
@@ -520,77 +527,36 @@ static void note_record(Admission *admission, const JoiningRecord *record)
     }
 }
 
-static void sweep_end(Sweep *sweep, bool is_whole)
+/* A look at all records: what is over goes, if this server leads; the rest is what the room knows. */
+static void sweep_runs(void *context)
 {
-    Admission *admission = sweep->admission;
-    if (admission != NULL) {
-        admission->sweep = NULL;
-        if (is_whole) {
-            waiting_room_end(admission->room);
-        }
-        loop_timer_start(&admission->sweep_timer, SWEEP_MS);
+    Admission *admission = context;
+    const ClusterStore *at = &admission->settings.certify.at;
+    int64_t now = loop_wall_ms(at->loop);
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(Arena) record_arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    arena_init(&record_arena, ARENA_UNLIMITED);
+    loop_timer_start(&admission->sweep_timer, SWEEP_MS);
+    if (state_age(at->state).is_behind) {
+        return; /* it may not know who has asked since */
     }
-    arena_clear(&sweep->arena);
-    free(sweep);
-}
-
-static void sweep_from(Sweep *sweep, Str key);
-
-static void page_came(void *context, const StoreReply *reply, const Error *err)
-{
-    Sweep *sweep = context;
-    Admission *admission = sweep->admission;
-    if (err != NULL || admission == NULL) {
-        sweep_end(sweep, false);
-        return;
-    }
-    const StoreOpReply *range = &reply->ops[0];
-    int64_t now = loop_wall_ms(admission->settings.certify.at.loop);
-    for (uint32_t i = 0; i < range->kv_count; i++) {
-        JoiningRecord *record = ARENA_NEW(&sweep->arena, JoiningRecord);
+    StateRange range =
+        state_range(at->state, cluster_key_joining_all(&arena, at->prefix), STR_EMPTY);
+    waiting_room_begin(admission->room);
+    for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
+        arena_reset(&record_arena);
+        JoiningRecord *record = ARENA_NEW(&record_arena, JoiningRecord);
         Error ignored;
-        if (!joining_record_read(&sweep->arena, range->kvs[i].value, record, &ignored)) {
+        if (!joining_record_read(&record_arena, entry->value, record, &ignored)) {
             continue; /* listed as damaged */
         }
-        if (joining_record_prune(record, now)) {
-            prune(admission, range->kvs[i].key);
+        if (joining_record_prune(record, now) && admission->fence != NULL) {
+            prune(admission, entry->key);
         }
         note_record(admission, record);
     }
-    if (!range->more) {
-        sweep_end(sweep, true);
-        return;
-    }
-    /* The reply is the store's: its key outlives the arena that the records were read in. */
-    arena_reset(&sweep->arena);
-    sweep_from(sweep, arena_join(&sweep->arena, range->kvs[range->kv_count - 1].key, STR("\0"),
-                                 STR_EMPTY));
-}
-
-static void sweep_from(Sweep *sweep, Str key)
-{
-    const ClusterStore *at = &sweep->admission->settings.certify.at;
-    StoreOp op = { .kind = STORE_RANGE,
-                   .key = key,
-                   .end = store_prefix_end(&sweep->arena,
-                                           cluster_key_joining_all(&sweep->arena, at->prefix)),
-                   .limit = SWEEP_PAGE };
-    Error err;
-    if (!store_op(at->store, &op, page_came, sweep, &err)) {
-        sweep_end(sweep, false);
-    }
-}
-
-static void sweep_start(void *context)
-{
-    Admission *admission = context;
-    Sweep *sweep = memory_new(sizeof *sweep);
-    sweep->admission = admission;
-    arena_init(&sweep->arena, ARENA_UNLIMITED);
-    admission->sweep = sweep;
-    waiting_room_begin(admission->room);
-    sweep_from(sweep,
-               cluster_key_joining_all(&sweep->arena, admission->settings.certify.at.prefix));
+    waiting_room_end(admission->room);
 }
 
 /* --- Life ------------------------------------------------------------------------------------ */
@@ -600,9 +566,18 @@ Admission *admission_new(const AdmissionSettings *settings)
     Admission *admission = memory_new(sizeof *admission);
     admission->settings = *settings;
     admission->room = waiting_room_new();
-    loop_timer_init(&admission->sweep_timer, settings->certify.at.loop, sweep_start, admission);
-    sweep_start(admission);
+    loop_timer_init(&admission->sweep_timer, settings->certify.at.loop, sweep_runs, admission);
+    sweep_runs(admission);
     return admission;
+}
+
+/* What was seen before it led is looked at again in time. */
+void admission_lead(Admission *admission, const StoreCompare *fence)
+{
+    admission->fence = fence;
+    if (fence != NULL) {
+        loop_timer_start(&admission->sweep_timer, 0);
+    }
 }
 
 AdmissionCounts admission_counts(const Admission *admission)
@@ -629,9 +604,6 @@ void admission_free(Admission *admission)
         } else {
             attempt_free(attempt);
         }
-    }
-    if (admission->sweep != NULL) {
-        admission->sweep->admission = NULL;
     }
     loop_timer_stop(&admission->sweep_timer);
     waiting_room_free(admission->room);

@@ -6,7 +6,7 @@
  * log before it is a member, or does not come in.
  *
  * Anybody can ask: what that costs is bounded (cluster/waiting_room.h), and what is not asked for any
- * more is deleted after JOINING_LIFE_MS. */
+ * more is deleted after JOINING_LIFE_MS, by the server that leads. */
 #pragma once
 
 #include "cluster/audit.h"
@@ -43,5 +43,8 @@ typedef void AdmissionDone(void *context, const JoinReply *reply, const Error *e
  * turn or, for what is no request at all, within. */
 void admission_decide(Admission *admission, Str text, const char *address, AdmissionDone *done,
                       void *context);
+
+/* Whether this server leads: `fence` is borrowed until it is called with NULL, as it is at first. */
+void admission_lead(Admission *admission, const StoreCompare *fence);
 
 AdmissionCounts admission_counts(const Admission *admission);

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/cluster_read.h"
 
 enum {
     BOUNDED_KEPT = 256,
@@ -32,11 +33,21 @@ typedef struct Bounded {
     uint32_t counts[AUDIT_BOUNDED_COUNT]; /* since then */
 } Bounded;
 
+/* Who wants to know whether the log is whole. */
+typedef struct Asker {
+    AuditVerified *done;
+    void *context;
+    struct Asker *next;
+} Asker;
+
 struct Audit {
     ClusterStore at;
     Arena own;
     Str head_key;
+    struct Verifying *verifying; /* the one under way, or NULL */
+    Asker *askers;               /* of the next one */
     AuditHead head;
+    Arena head_arena;
     int64_t head_revision; /* 0: there is none yet */
     bool head_is_known;
     Queue waiting, flying;
@@ -97,11 +108,22 @@ static void tell(Queue *queue, const Error *err)
     }
 }
 
+/* Takes them all. Whoever is told may free the log. */
+static void tell_askers(Asker *askers, const AuditChain *chain, const Error *err)
+{
+    for (Asker *next; askers != NULL; askers = next) {
+        next = askers->next;
+        askers->done(askers->context, chain, err);
+        free(askers);
+    }
+}
+
 /* --- Writing --------------------------------------------------------------------------------- */
 
 static void audit_destroy(Audit *audit)
 {
     arena_clear(&audit->own);
+    arena_clear(&audit->head_arena);
     free(audit);
 }
 
@@ -133,12 +155,11 @@ static void refuse(Audit *audit, const Error *why)
 
 static bool take_head(Audit *audit, const StoreOpReply *reply, Error *err)
 {
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
+    arena_clear(&audit->head_arena);
     audit_head_init(&audit->head);
     audit->head_revision = 0;
     if (reply->kv_count > 0) {
-        if (!audit_head_read(&arena, reply->kvs[0].value, &audit->head, err)) {
+        if (!audit_head_read(&audit->head_arena, reply->kvs[0].value, &audit->head, err)) {
             return false;
         }
         audit->head_revision = reply->kvs[0].mod_revision;
@@ -222,7 +243,7 @@ static bool write_batch(Audit *audit, Error *err)
                      .success_count = count,
                      .failure = &look,
                      .failure_count = 1 };
-    return store_txn(audit->at.store, &txn, written, audit, err);
+    return store_txn_sure(audit->at.store, &txn, written, audit, err);
 }
 
 static void looked(void *context, const StoreReply *reply, const Error *err)
@@ -260,22 +281,28 @@ Audit *audit_new(const ClusterStore *at)
 {
     Audit *audit = memory_new(sizeof *audit);
     arena_init(&audit->own, ARENA_UNLIMITED);
+    arena_init(&audit->head_arena, ARENA_UNLIMITED);
     audit->at = *at;
     audit->at.prefix = arena_copy(&audit->own, at->prefix);
     audit->head_key = cluster_key_audit_head(&audit->own, at->prefix);
     return audit;
 }
 
+static void verifying_leave(struct Verifying *verifying);
+
 void audit_free(Audit *audit)
 {
     if (audit == NULL) {
         return;
     }
+    verifying_leave(TAKE(audit->verifying));
+    Asker *askers = TAKE(audit->askers);
     Queue told = audit->waiting;
     audit->waiting = (Queue){ 0 };
     bool is_busy = audit->is_busy;
     audit->is_freed = true;
     tell(&told, &stopping);
+    tell_askers(askers, NULL, &stopping);
     if (!is_busy) {
         audit_destroy(audit);
     }
@@ -454,30 +481,45 @@ void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *do
           .limit = query->limit,
           .descending = newest_first },
     };
-    StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
-    if (!store_txn(at->store, &txn, listed, listing, &err)) {
+    if (!cluster_read(at, ops, COUNT_OF(ops), listed, listing, &err)) {
         listing_end(listing, NULL, &err);
     }
 }
 
 /* --- Verifying ------------------------------------------------------------------------------- */
 
+/* All of the log is read for it, so that there is one at a time. Who asks meanwhile is told by the next
+ * one, which begins after they have asked, together with all others who wait. */
 typedef struct Verifying {
+    Audit *audit; /* NULL: it is gone */
     ClusterStore at;
     Arena own, page; /* of the prefix; of one page */
     Str all, all_end;
     int64_t revision; /* 0: the first page is to come */
     AuditChain chain;
-    AuditVerified *done;
-    void *context;
+    Asker *askers;
 } Verifying;
+
+static void verifying_leave(Verifying *verifying)
+{
+    if (verifying != NULL) {
+        verifying->audit = NULL;
+    }
+}
+
+static void verify_next(Audit *audit);
 
 static void verifying_end(Verifying *verifying, const Error *err)
 {
-    verifying->done(verifying->context, err == NULL ? &verifying->chain : NULL, err);
+    tell_askers(TAKE(verifying->askers), err == NULL ? &verifying->chain : NULL, err);
+    Audit *audit = verifying->audit;
     arena_clear(&verifying->own);
     arena_clear(&verifying->page);
     free(verifying);
+    if (audit != NULL) {
+        audit->verifying = NULL;
+        verify_next(audit);
+    }
 }
 
 static void start_chain(Verifying *verifying, const StoreOpReply *reply)
@@ -555,22 +597,35 @@ static void look_on(Verifying *verifying, Str from)
           .limit = VERIFY_PAGE,
           .revision = verifying->revision },
     };
-    StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
-    if (!store_txn(verifying->at.store, &txn, page_came, verifying, &err)) {
+    if (!cluster_read(&verifying->at, ops, COUNT_OF(ops), page_came, verifying, &err)) {
         verifying_end(verifying, &err);
     }
 }
 
-void audit_verify(const ClusterStore *at, AuditVerified *done, void *context)
+static void verify_next(Audit *audit)
 {
+    if (audit->askers == NULL) {
+        return;
+    }
     Verifying *verifying = memory_new(sizeof *verifying);
     arena_init(&verifying->own, ARENA_UNLIMITED);
     arena_init(&verifying->page, ARENA_UNLIMITED);
-    verifying->at = *at;
-    verifying->at.prefix = arena_copy(&verifying->own, at->prefix);
-    verifying->all = cluster_key_audit_all(&verifying->own, at->prefix);
+    verifying->audit = audit;
+    verifying->at = audit->at;
+    verifying->at.prefix = arena_copy(&verifying->own, audit->at.prefix);
+    verifying->all = cluster_key_audit_all(&verifying->own, audit->at.prefix);
     verifying->all_end = store_prefix_end(&verifying->own, verifying->all);
-    verifying->done = done;
-    verifying->context = context;
+    verifying->askers = TAKE(audit->askers);
+    audit->verifying = verifying;
     look_on(verifying, STR_EMPTY);
+}
+
+void audit_verify(Audit *audit, AuditVerified *done, void *context)
+{
+    Asker *asker = memory_new(sizeof *asker);
+    *asker = (Asker){ done, context, audit->askers };
+    audit->askers = asker;
+    if (audit->verifying == NULL) {
+        verify_next(audit);
+    }
 }

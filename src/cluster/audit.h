@@ -69,6 +69,7 @@ typedef struct AuditQuery {
 /* `done` is called exactly once, in a later turn or within. */
 void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *done, void *context);
 
-/* The whole chain as of one revision. `done` is called exactly once; a broken chain is no error. */
+/* The whole chain as of one revision, not before now. `done` is called exactly once; a broken chain is no
+ * error. One is read at a time: those who ask meanwhile share the next one. */
 typedef void AuditVerified(void *context, const AuditChain *chain, const Error *err);
-void audit_verify(const ClusterStore *at, AuditVerified *done, void *context);
+void audit_verify(Audit *audit, AuditVerified *done, void *context);

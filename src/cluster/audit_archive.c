@@ -4,21 +4,48 @@
 
 #include "base/bug.h"
 #include "base/hex.h"
-#include "base/json_text.h"
-#include "pki/json_fields.h"
+#include "lang/record.h"
 
-enum {
-    HEAD_NODES = 20
+static bool check_hash(Str text, Error *err)
+{
+    return (text.len == AUDIT_HASH_TEXT && hex_is(text)) ||
+           error_set(err, ERROR_INVALID, "must be a SHA-256");
+}
+
+static bool check_archive(const void *record, Error *err)
+{
+    const AuditArchive *archive = record;
+    return archive->last >= archive->first ||
+           error_set(err, ERROR_INVALID, "'last': is before 'first'");
+}
+
+static const RecordField archive_fields[] = {
+    { "cluster", RECORD_TEXT, RECORD_CHARS_AT(AuditArchive, cluster), .is_required = true,
+      .check_text = cluster_name_check, .help = "name of the cluster" },
+    { "first", RECORD_INT, RECORD_INT_AT(AuditArchive, first), .is_required = true, .min = 1,
+      .max = INT64_MAX, .help = "number of the first entry" },
+    { "last", RECORD_INT, RECORD_INT_AT(AuditArchive, last), .is_required = true, .min = 1,
+      .max = INT64_MAX, .help = "number of the last entry" },
+    { "previous", RECORD_TEXT, RECORD_CHARS_AT(AuditArchive, previous), .is_required = true,
+      .check_text = check_hash, .help = "hash of the entry before the first" },
+    { "hash", RECORD_TEXT, RECORD_CHARS_AT(AuditArchive, hash), .is_required = true,
+      .check_text = check_hash, .help = "hash of the last entry" },
+    { 0 },
+};
+
+static const RecordFormat archive_format = {
+    .format = AUDIT_ARCHIVE_FORMAT,
+    .what = "this is no archive of an audit log",
+    .fields = archive_fields,
+    .size = sizeof(AuditArchive),
+    .text_max = AUDIT_ARCHIVE_LINE,
+    .check = check_archive,
 };
 
 void audit_archive_print(const AuditArchive *archive, Buf *out)
 {
     size_t before = out->len;
-    buf_put_c(out, "{\"format\":\"" AUDIT_ARCHIVE_FORMAT "\",\"cluster\":");
-    json_text_put(out, str_from_c(archive->cluster));
-    buf_put_format(out, ",\"first\":%llu,\"last\":%llu,\"previous\":\"%s\",\"hash\":\"%s\"}",
-                   (unsigned long long)archive->first, (unsigned long long)archive->last,
-                   archive->previous, archive->hash);
+    record_print(&archive_format, archive, out);
     BUG_IF(out->len - before >= AUDIT_ARCHIVE_LINE);
     while (out->len - before < AUDIT_ARCHIVE_LINE - 1) {
         buf_put_char(out, ' ');
@@ -61,44 +88,12 @@ void audit_archive_reader_mark(AuditArchiveReader *reader, uint64_t sequence, co
     snprintf(mark->hash, sizeof mark->hash, "%s", hash);
 }
 
-static bool copy_hash(Value field, char out[AUDIT_HASH_TEXT + 1])
-{
-    return value_str(field).len == AUDIT_HASH_TEXT && hex_is(value_str(field)) &&
-           json_copy(field, out, AUDIT_HASH_TEXT + 1);
-}
-
-static bool read_head(Str text, AuditArchive *out, Error *err)
-{
-    AUTO_CLEAR(Arena) arena;
-    Value object, format, cluster, first, last, previous, hash;
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &format },
-        { "cluster", VALUE_STRING, false, &cluster },
-        { "first", VALUE_INT, false, &first },
-        { "last", VALUE_INT, false, &last },
-        { "previous", VALUE_STRING, false, &previous },
-        { "hash", VALUE_STRING, false, &hash },
-    };
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (!json_object_read(&arena, text, AUDIT_ARCHIVE_LINE, HEAD_NODES, &object, err) ||
-        !json_format_check(object, AUDIT_ARCHIVE_FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
-        return error_wrap(err, "this is no archive of an audit log");
-    }
-    if (first.integer < 1 || last.integer < first.integer || !copy_hash(previous, out->previous) ||
-        !copy_hash(hash, out->hash) || !cluster_name_check(value_str(cluster), err) ||
-        !json_copy(cluster, out->cluster, sizeof out->cluster)) {
-        return error_set(err, ERROR_INVALID, "a field is out of its range");
-    }
-    out->first = (uint64_t)first.integer;
-    out->last = (uint64_t)last.integer;
-    return true;
-}
-
 static bool start_chain(AuditArchiveReader *reader, Str line, Error *err)
 {
+    AUTO_CLEAR(Arena) arena;
     AuditArchive *archive = &reader->archive;
-    if (!read_head(line, archive, err)) {
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!record_read(&archive_format, &arena, line, RECORD_STORED, archive, err)) {
         return false;
     }
     AuditHead head = { .sequence = archive->last, .floor_sequence = archive->first - 1 };

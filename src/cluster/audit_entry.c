@@ -7,32 +7,31 @@
 #include "base/json_text.h"
 #include "base/utf8.h"
 #include "lang/json.h"
-#include "pki/json_fields.h"
+#include "lang/record.h"
 #include "sys/sha256.h"
-
-#define ENTRY_FORMAT "eden.audit/1"
-#define HEAD_FORMAT  "eden.audit-head/1"
 
 enum {
     ENTRY_NODES = 100,
     ENTRY_DEPTH = 4,
     HEAD_MAX = 2048,
-    HEAD_NODES = 20,
 };
 
 _Static_assert(sizeof AUDIT_GENESIS == AUDIT_HASH_TEXT + 1 && AUDIT_HASH_TEXT == (int)SHA256_HEX,
                "a hash is a SHA-256");
 
-DEFINE_ENUM_NAMES(AuditOutcome, audit_outcome, [AUDIT_ASKED] = "asked", [AUDIT_DONE] = "done",
-                  [AUDIT_FAILED] = "failed", [AUDIT_REFUSED] = "denied")
+DEFINE_ENUM_NAMES(
+    AuditOutcome, audit_outcome, [AUDIT_ASKED] = "asked", [AUDIT_DONE] = "done",
+    [AUDIT_FAILED] = "failed", [AUDIT_REFUSED] = "denied", [AUDIT_UNKNOWN] = "unknown")
 
 /* The one way in which values of the log are written. */
 static const JsonStyle canonical = { .sort_keys = true };
 
-/* --- Entries --------------------------------------------------------------------------------- */
+/* --- Entries ---------------------------------------------------------------------------------
+ *
+ * Their hash covers their text: they are printed sorted, and whatever else is in them counts. */
 
 /* At most `max` bytes of proper UTF-8: what somebody else reads must not depend on who wrote it. */
-static Value clean(Arena *arena, Str text, size_t max)
+static Str clean(Arena *arena, Str text, size_t max)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     for (size_t at = 0; at < text.len;) {
@@ -44,32 +43,7 @@ static Value clean(Arena *arena, Str text, size_t max)
             break;
         }
     }
-    return value_string(buf_str(&out));
-}
-
-static void put(Arena *arena, Map *map, Str name, Value value)
-{
-    map_append(arena, map, value_string(name), value);
-}
-
-static Map *entry_map(Arena *arena, const AuditEntry *entry)
-{
-    Map *map = map_new(arena, 16);
-    put(arena, map, STR("format"), value_string(STR(ENTRY_FORMAT)));
-    put(arena, map, STR("sequence"), value_int((int64_t)entry->sequence));
-    put(arena, map, STR("time_ms"), value_int(entry->time_ms));
-    put(arena, map, STR("who"), clean(arena, entry->who, PRINCIPAL_WHO_MAX));
-    put(arena, map, STR("by"), value_string(str_from_c(principal_kind_name(entry->by))));
-    put(arena, map, STR("address"), clean(arena, entry->address, AUDIT_WORD_MAX));
-    put(arena, map, STR("verb"), clean(arena, entry->verb, AUDIT_WORD_MAX));
-    put(arena, map, STR("kind"), clean(arena, entry->kind, AUDIT_WORD_MAX));
-    put(arena, map, STR("name"), clean(arena, entry->name, AUDIT_NAME_MAX));
-    put(arena, map, STR("reason"), clean(arena, entry->reason, AUDIT_REASON_MAX));
-    put(arena, map, STR("request"), clean(arena, entry->request, AUDIT_WORD_MAX));
-    put(arena, map, STR("outcome"), value_string(str_from_c(audit_outcome_name(entry->outcome))));
-    put(arena, map, STR("detail"), clean(arena, entry->detail, AUDIT_REASON_MAX));
-    put(arena, map, STR("previous"), value_string(entry->previous));
-    return map;
+    return buf_str(&out);
 }
 
 /* Of what stands in the map, which has no hash. */
@@ -83,18 +57,6 @@ static bool hash_map(Arena *arena, Map *map, char out[AUDIT_HASH_TEXT + 1], Erro
     return true;
 }
 
-void audit_entry_print(const AuditEntry *entry, Buf *out, char hash[AUDIT_HASH_TEXT + 1])
-{
-    AUTO_CLEAR(Arena) arena;
-    Error err;
-    arena_init(&arena, ARENA_UNLIMITED);
-    Map *map = entry_map(&arena, entry);
-    bool ok = hash_map(&arena, map, hash, &err);
-    put(&arena, map, STR("hash"), value_string(str_from(hash, AUDIT_HASH_TEXT)));
-    ok = ok && json_print(out, value_map(map), &canonical, &err);
-    BUG_IF(!ok);
-}
-
 static bool read_object(Arena *arena, Str text, Value *out, Error *err)
 {
     const JsonOptions options = {
@@ -104,68 +66,90 @@ static bool read_object(Arena *arena, Str text, Value *out, Error *err)
            (out->kind == VALUE_MAP || error_set(err, ERROR_INVALID, "it is no JSON object"));
 }
 
-/* Whether the field is there, as a text; others than ours may stand beside it. */
-static bool read_text(Value object, const char *name, Str *out, Error *err)
+static bool check_hash_text(Str text, Error *err)
 {
-    const Value *found = value_get(object, str_from_c(name));
-    if (found == NULL || !value_is_string(*found)) {
-        return error_set(err, ERROR_INVALID, "'%s' is no text", name);
-    }
-    *out = value_str(*found);
-    return true;
+    return (text.len == AUDIT_HASH_TEXT && hex_is(text)) ||
+           error_set(err, ERROR_INVALID, "must be a SHA-256");
 }
 
-static bool read_number(Value object, const char *name, int64_t *out, Error *err)
+static bool by_decode(Arena *arena, Value value, void *member, Error *err)
 {
-    const Value *found = value_get(object, str_from_c(name));
-    if (found == NULL || found->kind != VALUE_INT) {
-        return error_set(err, ERROR_INVALID, "'%s' is no number", name);
-    }
-    *out = found->integer;
-    return true;
+    return principal_kind_from_name(value_str(value), member) ||
+           error_set(err, ERROR_INVALID, "must be a kind of principal");
 }
 
-static bool is_hash(Str text)
+static void by_encode(const void *member, Buf *out)
 {
-    return text.len == AUDIT_HASH_TEXT && hex_is(text);
+    json_text_put(out, str_from_c(principal_kind_name(*(const PrincipalKind *)member)));
 }
 
-static bool read_entry(Value object, AuditEntry *out, Error *err)
+static const RecordCodec by_codec = { by_decode, by_encode, NULL };
+
+static const RecordField entry_fields[] = {
+    { "sequence", RECORD_INT, RECORD_INT_AT(AuditEntry, sequence), .is_required = true, .min = 1,
+      .max = INT64_MAX },
+    { "time_ms", RECORD_INT, RECORD_INT_AT(AuditEntry, time_ms), .is_required = true },
+    { "who", RECORD_TEXT, RECORD_STR_AT(AuditEntry, who), .is_required = true },
+    { "by", RECORD_TEXT, RECORD_CODED_AT(AuditEntry, by, PrincipalKind, by_codec),
+      .is_required = true },
+    { "address", RECORD_TEXT, RECORD_STR_AT(AuditEntry, address), .is_required = true },
+    { "verb", RECORD_TEXT, RECORD_STR_AT(AuditEntry, verb), .is_required = true },
+    { "kind", RECORD_TEXT, RECORD_STR_AT(AuditEntry, kind), .is_required = true },
+    { "name", RECORD_TEXT, RECORD_STR_AT(AuditEntry, name), .is_required = true },
+    { "reason", RECORD_TEXT, RECORD_STR_AT(AuditEntry, reason), .is_required = true },
+    { "request", RECORD_TEXT, RECORD_STR_AT(AuditEntry, request), .is_required = true },
+    { "outcome", RECORD_CHOICE, RECORD_ENUM_AT(AuditEntry, outcome, audit_outcome),
+      .is_required = true },
+    { "detail", RECORD_TEXT, RECORD_STR_AT(AuditEntry, detail), .is_required = true },
+    { "previous", RECORD_TEXT, RECORD_STR_AT(AuditEntry, previous), .is_required = true,
+      .check_text = check_hash_text },
+    { "hash", RECORD_TEXT, RECORD_STR_AT(AuditEntry, hash), .is_required = true,
+      .check_text = check_hash_text },
+    { 0 },
+};
+
+static const RecordFormat entry_format = {
+    .format = "eden.audit/1",
+    .what = "an entry of the audit log",
+    .fields = entry_fields,
+    .size = sizeof(AuditEntry),
+    .text_max = AUDIT_ENTRY_MAX,
+};
+
+static bool read_entry(Arena *arena, Value object, AuditEntry *out, Error *err)
 {
-    Str by, outcome;
-    int64_t sequence;
-    AuditEntry read = { 0 };
-    if (!json_format_check(object, ENTRY_FORMAT, err) ||
-        !read_number(object, "sequence", &sequence, err) ||
-        !read_number(object, "time_ms", &read.time_ms, err) ||
-        !read_text(object, "who", &read.who, err) || !read_text(object, "by", &by, err) ||
-        !read_text(object, "address", &read.address, err) ||
-        !read_text(object, "verb", &read.verb, err) ||
-        !read_text(object, "kind", &read.kind, err) ||
-        !read_text(object, "name", &read.name, err) ||
-        !read_text(object, "reason", &read.reason, err) ||
-        !read_text(object, "request", &read.request, err) ||
-        !read_text(object, "outcome", &outcome, err) ||
-        !read_text(object, "detail", &read.detail, err) ||
-        !read_text(object, "previous", &read.previous, err) ||
-        !read_text(object, "hash", &read.hash, err)) {
-        return false;
-    }
-    if (sequence < 1 || !principal_kind_from_name(by, &read.by) ||
-        !audit_outcome_from_name(outcome, &read.outcome) || !is_hash(read.previous) ||
-        !is_hash(read.hash)) {
-        return error_set(err, ERROR_INVALID, "a field is out of its range");
-    }
-    read.sequence = (uint64_t)sequence;
-    *out = read;
-    return true;
+    return record_from_value(&entry_format, arena, object, RECORD_STORED, out, err);
 }
 
 bool audit_entry_read(Arena *arena, Str text, AuditEntry *out, Error *err)
 {
+    return record_read(&entry_format, arena, text, RECORD_STORED, out, err);
+}
+
+void audit_entry_print(const AuditEntry *entry, Buf *out, char hash[AUDIT_HASH_TEXT + 1])
+{
+    AUTO_CLEAR(Arena) arena;
+    AuditEntry fit = *entry;
     Value object;
-    return (read_object(arena, text, &object, err) && read_entry(object, out, err)) ||
-           error_wrap(err, "an entry of the audit log");
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Buf text = buf_make_in(&arena, BUF_UNLIMITED);
+    fit.who = clean(&arena, entry->who, PRINCIPAL_WHO_MAX);
+    fit.address = clean(&arena, entry->address, AUDIT_WORD_MAX);
+    fit.verb = clean(&arena, entry->verb, AUDIT_WORD_MAX);
+    fit.kind = clean(&arena, entry->kind, AUDIT_WORD_MAX);
+    fit.name = clean(&arena, entry->name, AUDIT_NAME_MAX);
+    fit.reason = clean(&arena, entry->reason, AUDIT_REASON_MAX);
+    fit.request = clean(&arena, entry->request, AUDIT_WORD_MAX);
+    fit.detail = clean(&arena, entry->detail, AUDIT_REASON_MAX);
+    record_print(&entry_format, &fit, &text);
+    bool ok = json_parse_text(&arena, buf_str(&text), NULL, &object, &err) &&
+              map_remove(object.map, value_string(STR("hash"))) &&
+              hash_map(&arena, object.map, hash, &err);
+    BUG_IF(!ok);
+    map_set_str(&arena, object.map, STR("hash"), value_string(str_from(hash, AUDIT_HASH_TEXT)));
+    ok = json_print(out, object, &canonical, &err);
+    BUG_IF(!ok);
 }
 
 /* --- The head -------------------------------------------------------------------------------- */
@@ -175,53 +159,46 @@ void audit_head_init(AuditHead *head)
     *head = (AuditHead){ .hash = AUDIT_GENESIS, .floor_hash = AUDIT_GENESIS };
 }
 
+static bool check_head(const void *record, Error *err)
+{
+    const AuditHead *head = record;
+    return head->sequence >= head->floor_sequence ||
+           error_set(err, ERROR_INVALID, "'sequence': is before 'floor_sequence'");
+}
+
+static const RecordField head_fields[] = {
+    { "sequence", RECORD_INT, RECORD_INT_AT(AuditHead, sequence), .is_required = true,
+      .help = "number of the last entry" },
+    { "hash", RECORD_TEXT, RECORD_CHARS_AT(AuditHead, hash), .is_required = true,
+      .check_text = check_hash_text, .help = "its hash" },
+    { "floor_sequence", RECORD_INT, RECORD_INT_AT(AuditHead, floor_sequence), .is_required = true,
+      .help = "number of the last entry that was dropped" },
+    { "floor_hash", RECORD_TEXT, RECORD_CHARS_AT(AuditHead, floor_hash), .is_required = true,
+      .check_text = check_hash_text, .help = "its hash" },
+    { "floor_time_ms", RECORD_INT, RECORD_INT_AT(AuditHead, floor_time_ms),
+      .help = "when it was dropped" },
+    { "floor_who", RECORD_TEXT, RECORD_CHARS_AT(AuditHead, floor_who), .help = "who dropped it" },
+    { RECORD_UNKNOWN_AT(AuditHead, unknown) },
+    { 0 },
+};
+
+static const RecordFormat head_format = {
+    .format = "eden.audit-head/1",
+    .what = "the head of the audit log",
+    .fields = head_fields,
+    .size = sizeof(AuditHead),
+    .text_max = HEAD_MAX,
+    .check = check_head,
+};
+
 void audit_head_print(const AuditHead *head, Buf *out)
 {
-    buf_put_format(out,
-                   "{\"format\":\"" HEAD_FORMAT "\",\"sequence\":%llu,\"hash\":\"%s\","
-                   "\"floor_sequence\":%llu,\"floor_hash\":\"%s\"",
-                   (unsigned long long)head->sequence, head->hash,
-                   (unsigned long long)head->floor_sequence, head->floor_hash);
-    if (head->floor_sequence > 0) {
-        buf_put_format(out,
-                       ",\"floor_time_ms\":%lld,\"floor_who\":", (long long)head->floor_time_ms);
-        json_text_put(out, str_from_c(head->floor_who));
-    }
-    buf_put_char(out, '}');
+    record_print(&head_format, head, out);
 }
 
 bool audit_head_read(Arena *arena, Str text, AuditHead *out, Error *err)
 {
-    Value object, said, sequence, hash, floor_sequence, floor_hash;
-    Value floor_time = value_int(0), floor_who = value_string(STR_EMPTY);
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },
-        { "sequence", VALUE_INT, false, &sequence },
-        { "hash", VALUE_STRING, false, &hash },
-        { "floor_sequence", VALUE_INT, false, &floor_sequence },
-        { "floor_hash", VALUE_STRING, false, &floor_hash },
-        { "floor_time_ms", VALUE_INT, true, &floor_time },
-        { "floor_who", VALUE_STRING, true, &floor_who },
-    };
-    AuditHead read = { 0 };
-    if (!json_object_read(arena, text, HEAD_MAX, HEAD_NODES, &object, err) ||
-        !json_format_check(object, HEAD_FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
-        return error_wrap(err, "the head of the audit log");
-    }
-    if (!is_hash(value_str(hash)) || !json_copy(hash, read.hash, sizeof read.hash) ||
-        !is_hash(value_str(floor_hash)) ||
-        !json_copy(floor_hash, read.floor_hash, sizeof read.floor_hash) ||
-        !json_copy(floor_who, read.floor_who, sizeof read.floor_who) ||
-        floor_sequence.integer < 0 || sequence.integer < floor_sequence.integer) {
-        return error_set(err, ERROR_INVALID,
-                         "the head of the audit log: a field is out of its range");
-    }
-    read.sequence = (uint64_t)sequence.integer;
-    read.floor_sequence = (uint64_t)floor_sequence.integer;
-    read.floor_time_ms = floor_time.integer;
-    *out = read;
-    return true;
+    return record_read(&head_format, arena, arena_copy(arena, text), RECORD_STORED, out, err);
 }
 
 /* --- Verifying ------------------------------------------------------------------------------- */
@@ -284,7 +261,7 @@ bool audit_chain_add(AuditChain *chain, uint64_t sequence, Str text)
     if (sequence < next) {
         return break_at(chain, sequence, "the entry is before the beginning of the log");
     }
-    if (!read_object(&arena, text, &object, &err) || !read_entry(object, &entry, &err)) {
+    if (!read_object(&arena, text, &object, &err) || !read_entry(&arena, object, &entry, &err)) {
         return break_at(chain, sequence, "the entry cannot be read: %s", err.text);
     }
     if (entry.sequence != sequence) {

@@ -11,6 +11,7 @@
 #include "base/enum_names.h"
 #include "base/error.h"
 #include "cluster/principal.h"
+#include "lang/value.h"
 
 enum {
     AUDIT_HASH_TEXT = 64,
@@ -28,6 +29,7 @@ typedef enum AuditOutcome {
     AUDIT_DONE,
     AUDIT_FAILED,
     AUDIT_REFUSED, /* "denied" */
+    AUDIT_UNKNOWN, /* no answer came from the store: it may have happened */
 } AuditOutcome;
 DECLARE_ENUM_NAMES(AuditOutcome, audit_outcome)
 
@@ -42,7 +44,7 @@ typedef struct AuditEntry {
     Str reason;  /* what the caller has said: Eden-Reason */
     Str request; /* id of the request: the same in both of its entries */
     AuditOutcome outcome;
-    Str detail; /* why it failed or was denied */
+    Str detail; /* why it failed, was denied or is unknown */
     Str previous, hash;
     /* No part of the entry, and only of one that was read in the store: */
     int64_t revision;
@@ -64,6 +66,7 @@ typedef struct AuditHead {
     int64_t
         floor_time_ms; /* when that one was dropped, and who wanted it; 0 and "": all are kept */
     char floor_who[PRINCIPAL_WHO_MAX + 1];
+    Value unknown; /* what a newer server wrote, in the arena of audit_head_read() */
 } AuditHead;
 
 void audit_head_init(AuditHead *head); /* of an empty log */

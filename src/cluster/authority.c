@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/liveness.h"
+#include "cluster/state.h"
 #include "cluster/trust_listing.h"
 #include "pki/ca.h"
 
@@ -17,22 +19,12 @@ enum {
     RENEW_MAX_MS = 600000, /* but all of them within this time */
 };
 
-enum {
-    FILE_CA,
-    FILE_NEXT,
-    FILE_COUNT
-};
-
-/* What the files held when they were read, and what follows from that. */
-typedef struct CaFiles {
-    Arena arena;
-    Credential items[FILE_COUNT]; /* without a key: there is no such file */
-} CaFiles;
-
 struct Authority {
     AuthorityOptions options;
     Arena keys;
     Str rotation_key, trust_key;
+    StateView view;   /* of what other servers write of it */
+    int64_t revision; /* of the record that it goes by; 0: there is none */
     CaFiles *files;
     Rotation rotation;
     Error unreadable; /* ERROR_NONE: the store's record of it can be read */
@@ -43,8 +35,9 @@ struct Authority {
     const RotationWait *waits;
     uint32_t wait_count;
     LoopTimer look;
-    bool looking, writing; /* the store is asked */
-    bool freed;
+    const StoreCompare *fence; /* NULL: another server leads */
+    bool writing;              /* the store is asked */
+    bool is_started, freed;
 };
 
 /* A new state on its way to the store. */
@@ -53,58 +46,17 @@ typedef struct Move {
     Rotation from, to;
     ClusterDone *done; /* NULL: nobody asked for it */
     void *context;
+    const StoreCompare *fence; /* of the leader; NULL: an operator asked for it */
 } Move;
 
 /* --- Files ----------------------------------------------------------------------------------- */
-
-static void ca_files_free(CaFiles *files)
-{
-    if (files == NULL) {
-        return;
-    }
-    for (int i = 0; i < FILE_COUNT; i++) {
-        credential_clear(&files->items[i]);
-    }
-    arena_clear(&files->arena);
-    free(files);
-}
-DEFINE_AUTO(CaFiles, ca_files_free)
-
-static bool read_files(const Directory *directory, CaFiles **out, Error *err)
-{
-    static const char *const names[FILE_COUNT] = { AUTHORITY_CA, AUTHORITY_CA_NEXT };
-    AUTO(CaFiles) *files = calloc(1, sizeof *files);
-    if (files == NULL) {
-        memory_exhausted(sizeof *files);
-    }
-    arena_init(&files->arena, ARENA_UNLIMITED);
-    for (int i = 0; i < FILE_COUNT; i++) {
-        if ((i == FILE_CA || directory_has(directory, names[i])) &&
-            !credential_load(directory, names[i], &files->arena, &files->items[i], err)) {
-            return false;
-        }
-    }
-    *out = TAKE(files);
-    return true;
-}
-
-static const Credential *find_ca(const CaFiles *files, const Pin *pin)
-{
-    for (int i = 0; i < FILE_COUNT; i++) {
-        const Credential *one = &files->items[i];
-        if (one->key != NULL && pin_equal(&one->chain.items[0].pin, pin)) {
-            return one;
-        }
-    }
-    return NULL;
-}
 
 /* With one CA, that one is in ca.pem and there is no other file. */
 static bool tidy_files(Authority *authority, Error *err)
 {
     const Directory *directory = authority->options.directory;
     const CaFiles *files = authority->files;
-    const Credential *only = find_ca(files, &authority->rotation.present);
+    const Credential *only = ca_files_find(files, &authority->rotation.present);
     if (authority->rotation.state != ROTATION_STEADY || only == NULL ||
         files->items[FILE_NEXT].key == NULL) {
         return true;
@@ -139,8 +91,8 @@ bool authority_save(const Authority *authority, Error *err)
 {
     const CaFiles *files = authority->files;
     if (authority->rotation.state == ROTATION_STEADY) {
-        return save_file(authority, find_ca(files, &authority->rotation.present), AUTHORITY_CA,
-                         err);
+        return save_file(authority, ca_files_find(files, &authority->rotation.present),
+                         AUTHORITY_CA, err);
     }
     return save_file(authority, &files->items[FILE_CA], AUTHORITY_CA, err) &&
            save_file(authority, &files->items[FILE_NEXT], AUTHORITY_CA_NEXT, err);
@@ -157,31 +109,11 @@ static void tidy(Authority *authority)
 
 /* --- What holds ------------------------------------------------------------------------------ */
 
-/* The CAs that are trusted in a state, in an order that stays while both are. */
-static CertificateSet trusted_in(const CaFiles *files, Arena *arena, const Rotation *rotation)
+static bool check_files(const Authority *authority, const CaFiles *files, const Rotation *rotation,
+                        Error *err)
 {
-    Certificate *items = ARENA_ARRAY(arena, Certificate, 2);
-    CertificateSet set = { items, 0 };
-    if (rotation_trusts_present(rotation)) {
-        items[set.count++] = find_ca(files, &rotation->present)->chain.items[0];
-    }
-    if (rotation_trusts_next(rotation)) {
-        items[set.count++] = find_ca(files, &rotation->next)->chain.items[0];
-    }
-    return set;
-}
-
-static bool has_files_for(const CaFiles *files, const Rotation *rotation)
-{
-    return (!rotation_trusts_present(rotation) || find_ca(files, &rotation->present) != NULL) &&
-           (!rotation_trusts_next(rotation) || find_ca(files, &rotation->next) != NULL);
-}
-
-static bool check_files(const Authority *authority, const CaFiles *files, Error *err)
-{
-    const Rotation *rotation = &authority->rotation;
     char present[PIN_TEXT + 1];
-    if (has_files_for(files, rotation)) {
+    if (ca_files_suffice(files, rotation)) {
         return true;
     }
     pin_text(&rotation->present, present);
@@ -197,12 +129,12 @@ static bool check_files(const Authority *authority, const CaFiles *files, Error 
 static bool make_chain(const Authority *authority, CaFiles *files, CertificateSet *out, Error *err)
 {
     const Rotation *rotation = &authority->rotation;
-    const Credential *issuer = find_ca(files, rotation_issuer(rotation));
+    const Credential *issuer = ca_files_find(files, rotation_issuer(rotation));
     *out = (CertificateSet){ issuer->chain.items, 1 };
     if (rotation->state != ROTATION_ISSUE) {
         return true;
     }
-    const Credential *present = find_ca(files, &rotation->present);
+    const Credential *present = ca_files_find(files, &rotation->present);
     Certificate *items = ARENA_ARRAY(&files->arena, Certificate, 2);
     items[1] = present->chain.items[0];
     *out = (CertificateSet){ items, 2 };
@@ -216,8 +148,8 @@ static bool settle(Authority *authority, Error *err)
     const Rotation *rotation = &authority->rotation;
     AUTO(CaFiles) *files = NULL;
     CertificateSet chain;
-    if (!read_files(authority->options.directory, &files, err) ||
-        !check_files(authority, files, err)) {
+    if (!ca_files_read(authority->options.directory, &files, err) ||
+        !check_files(authority, files, rotation, err)) {
         return false;
     }
     if (!make_chain(authority, files, &chain, err)) {
@@ -225,8 +157,9 @@ static bool settle(Authority *authority, Error *err)
     }
     ca_files_free(authority->files);
     authority->files = TAKE(files);
-    authority->set = (CaSet){ find_ca(authority->files, rotation_issuer(rotation)),
-                              trusted_in(authority->files, &authority->files->arena, rotation) };
+    authority->set =
+        (CaSet){ ca_files_find(authority->files, rotation_issuer(rotation)),
+                 ca_files_trusted(authority->files, &authority->files->arena, rotation) };
     authority->chain = chain;
     return true;
 }
@@ -237,7 +170,7 @@ static Str notice_text(const Authority *authority, Arena *arena, const Rotation 
 {
     int64_t spread_ms = (int64_t)authority->node_count * RENEW_NODE_MS;
     Buf pem = buf_make_in(arena, BUF_UNLIMITED), text = buf_make_in(arena, BUF_UNLIMITED);
-    CertificateSet trusted = trusted_in(authority->files, arena, rotation);
+    CertificateSet trusted = ca_files_trusted(authority->files, arena, rotation);
     for (uint32_t i = 0; i < trusted.count; i++) {
         buf_put(&pem, certificate_pem(arena, &trusted.items[i]));
     }
@@ -276,7 +209,7 @@ static bool goes_on(Authority *authority)
     if (!authority->freed) {
         return true;
     }
-    if (!authority->looking && !authority->writing) {
+    if (!authority->writing) {
         authority_destroy(authority);
     }
     return false;
@@ -284,8 +217,7 @@ static bool goes_on(Authority *authority)
 
 static void look_later(Authority *authority)
 {
-    if (authority->rotation.state != ROTATION_STEADY && !authority->looking &&
-        !authority->writing) {
+    if (authority->rotation.state != ROTATION_STEADY && !authority->writing) {
         loop_timer_start(&authority->look, LOOK_MS + (int64_t)authority->node_count * LOOK_NODE_MS);
     }
 }
@@ -302,16 +234,20 @@ enum {
     SEEN_COUNT
 };
 
+static bool read_record(Arena *arena, Str record, Rotation *out, Error *err)
+{
+    return rotation_read(arena, record, out, err) ||
+           error_wrap(err,
+                      "the record of the CA's rotation cannot be read; stop the server, then "
+                      "'eden cluster repair /eden/internal/pki/rotation' puts its last readable "
+                      "value back");
+}
+
 /* Stays as it is when the store has none. */
 static bool read_rotation(Change *change, Rotation *rotation, Error *err)
 {
     return !change_has(change, SEEN_ROTATION) ||
-           rotation_read(change_arena(change), change_value(change, SEEN_ROTATION), rotation,
-                         err) ||
-           error_wrap(err,
-                      "the record of the CA's rotation cannot be read; stop the server, then "
-                      "'eden cluster repair /eden/objects/pki/rotation' puts its last readable "
-                      "value back");
+           read_record(change_arena(change), change_value(change, SEEN_ROTATION), rotation, err);
 }
 
 static bool decide_move(void *context, Change *change, Error *err)
@@ -329,7 +265,9 @@ static bool decide_move(void *context, Change *change, Error *err)
     Str notice = notice_text(authority, arena, &move->to);
     if (!is_same(&move->from, &move->to)) {
         Buf text = buf_make_in(arena, BUF_UNLIMITED);
-        rotation_print(&move->to, &text);
+        Rotation to = move->to;
+        to.unknown = stored.unknown;
+        rotation_print(&to, &text);
         change_put(change, authority->rotation_key, buf_str(&text), 0);
         change_put(change, authority->trust_key, notice, 0);
         if (move->to.state == ROTATION_STEADY) {
@@ -342,14 +280,15 @@ static bool decide_move(void *context, Change *change, Error *err)
 }
 
 /* The store has it: now this server does as it says. */
-static void take_over(Authority *authority, const Move *move)
+static void take_over(Authority *authority, const Rotation *to)
 {
     Error err;
-    authority->rotation = move->to;
+    log_info("the rotation of the CA goes on",
+             LOG_C("from", rotation_state_name(authority->rotation.state)),
+             LOG_C("to", rotation_state_name(to->state)));
+    authority->rotation = *to;
     authority->waits = NULL;
     authority->wait_count = 0;
-    log_info("the rotation of the CA goes on", LOG_C("from", rotation_state_name(move->from.state)),
-             LOG_C("to", rotation_state_name(move->to.state)));
     tidy(authority);
     if (!settle(authority, &err)) {
         authority->options.events.failed(authority->options.events.context, &err);
@@ -359,16 +298,60 @@ static void take_over(Authority *authority, const Move *move)
     look_later(authority);
 }
 
+/* One that this server cannot follow changes nothing here: the CAs that it has work. */
+static bool check_followed(const Authority *authority, const Rotation *to, Error *err)
+{
+    AUTO(CaFiles) *files = NULL;
+    return ca_files_read(authority->options.directory, &files, err) &&
+           check_files(authority, files, to, err);
+}
+
+/* What the state has may have been written by another server, or by this one without its knowing. */
+static void follow(Authority *authority)
+{
+    const StateEntry *entry = state_find(authority->options.at.state, authority->rotation_key);
+    AUTO_CLEAR(Arena) arena;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!authority->is_started || authority->writing || entry == NULL ||
+        entry->mod_revision <= authority->revision) {
+        return;
+    }
+    Rotation to = authority->rotation;
+    authority->revision = entry->mod_revision;
+    authority->unreadable.kind = ERROR_NONE;
+    if (!read_record(&arena, entry->value, &to, &err) || !check_followed(authority, &to, &err)) {
+        log_error("the CA cannot be rotated", LOG_C("why", err.text));
+        authority->unreadable = err;
+        return;
+    }
+    to.unknown = value_missing(); /* its memory is that of the arena */
+    if (!is_same(&to, &authority->rotation)) {
+        take_over(authority, &to);
+    }
+}
+
+static void record_changed(void *context, const StateEntry *now, const StateEntry *before)
+{
+}
+
+static void records_settled(void *context)
+{
+    follow(context);
+}
+
 static void moved(void *context, Change *change, const Error *err)
 {
     Move *move = context;
     Authority *authority = move->authority;
     authority->writing = false;
     if (!authority->freed && err == NULL) {
-        take_over(authority, move);
+        authority->revision = change_written(change);
+        take_over(authority, &move->to);
     } else if (!authority->freed) {
         log_warning("the rotation of the CA cannot go on at present", LOG_C("error", err->text));
         look_later(authority);
+        follow(authority);
     }
     if (move->done != NULL) {
         move->done(move->context, err);
@@ -377,10 +360,10 @@ static void moved(void *context, Change *change, const Error *err)
     (void)goes_on(authority);
 }
 
-static void write_move(Authority *authority, const Rotation *to,
+/* From the present state to what `wanted` says. */
+static void write_move(Authority *authority, const Move *wanted,
                        bool (*decide)(void *, Change *, Error *),
-                       void (*ended)(void *, Change *, const Error *), ClusterDone *done,
-                       void *context)
+                       void (*ended)(void *, Change *, const Error *))
 {
     Move *move = calloc(1, sizeof *move);
     Change *change;
@@ -388,18 +371,21 @@ static void write_move(Authority *authority, const Rotation *to,
         memory_exhausted(sizeof *move);
     }
     BUG_IF(authority->writing);
-    *move = (Move){ authority, authority->rotation, *to, done, context };
+    *move = *wanted;
+    move->authority = authority;
+    move->from = authority->rotation;
     authority->writing = true;
     loop_timer_stop(&authority->look);
     Str keys[SEEN_COUNT] = {
         [SEEN_ROTATION] = authority->rotation_key, [SEEN_TRUST] = authority->trust_key
     };
-    change_start(&(ChangeSpec){ .store = authority->options.at.store,
+    change_start(&(ChangeSpec){ .at = authority->options.at,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .decide = decide,
                                 .done = ended,
-                                .context = move },
+                                .context = move,
+                                .fence = move->fence },
                  &change);
 }
 
@@ -480,44 +466,44 @@ static void keep_waits(Authority *authority, const RotationPlan *plan)
     authority->wait_count = plan->wait_count;
 }
 
-static void listed(void *context, const TrustListing *listing, const Error *err)
+/* A state that is stale may not have a node that the move must wait for. */
+static bool list_trust(const Authority *authority, Arena *arena, TrustListing *out)
+{
+    Error err;
+    return state_age(authority->options.at.state).stale_since_ms == 0 &&
+           trust_list(arena, &authority->options.at, out, &err);
+}
+
+static void look_runs(void *context)
 {
     Authority *authority = context;
-    authority->looking = false;
-    if (!goes_on(authority)) {
+    AUTO_CLEAR(Arena) arena;
+    TrustListing listing;
+    RotationPlan plan;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (authority->writing) {
         return;
     }
-    if (err != NULL || authority->writing || authority->rotation.state == ROTATION_STEADY) {
+    if (authority->rotation.state == ROTATION_STEADY || !list_trust(authority, &arena, &listing)) {
         look_later(authority);
         return;
     }
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    RotationNode *nodes = ARENA_ARRAY(&arena, RotationNode, listing->count + 1);
+    RotationNode *nodes = ARENA_ARRAY(&arena, RotationNode, listing.count);
     uint32_t count = 0;
-    RotationPlan plan;
-    for (uint32_t i = 0; i < listing->count; i++) {
-        if (counts(authority, &listing->nodes[i])) {
-            nodes[count++] = rotation_node(authority, &listing->nodes[i]);
+    for (uint32_t i = 0; i < listing.count; i++) {
+        if (counts(authority, &listing.nodes[i])) {
+            nodes[count++] = rotation_node(authority, &listing.nodes[i]);
         }
     }
     authority->node_count = count;
     rotation_plan(&arena, &authority->rotation, nodes, count,
                   loop_wall_ms(authority->options.at.loop), &plan);
     keep_waits(authority, &plan);
-    if (plan.moves) {
-        write_move(authority, &plan.next, decide_move, moved, NULL, NULL);
+    if (plan.moves && authority->fence != NULL) {
+        write_move(authority, &(Move){ .to = plan.next, .fence = authority->fence }, decide_move,
+                   moved);
     } else {
         look_later(authority);
-    }
-}
-
-static void look_runs(void *context)
-{
-    Authority *authority = context;
-    if (!authority->looking && !authority->writing) {
-        authority->looking = true;
-        trust_list(&authority->options.at, listed, authority);
     }
 }
 
@@ -526,6 +512,11 @@ void authority_look(Authority *authority)
     if (authority->rotation.state != ROTATION_STEADY) {
         loop_timer_start(&authority->look, 0);
     }
+}
+
+void authority_lead(Authority *authority, const StoreCompare *fence)
+{
+    authority->fence = fence;
 }
 
 /* --- What operators ask for ------------------------------------------------------------------ */
@@ -563,7 +554,8 @@ void authority_begin(Authority *authority, ClusterDone *done, void *context)
         done(context, &err);
         return;
     }
-    write_move(authority, &to, decide_move, moved, done, context);
+    write_move(authority, &(Move){ .to = to, .done = done, .context = context }, decide_move,
+               moved);
 }
 
 void authority_turn_back(Authority *authority, ClusterDone *done, void *context)
@@ -576,7 +568,8 @@ void authority_turn_back(Authority *authority, ClusterDone *done, void *context)
         done(context, &err);
         return;
     }
-    write_move(authority, &to, decide_move, moved, done, context);
+    write_move(authority, &(Move){ .to = to, .done = done, .context = context }, decide_move,
+               moved);
 }
 
 typedef struct Leaving {
@@ -600,7 +593,7 @@ static bool decide_leave(void *context, Change *change, Error *err)
         return error_set(err, ERROR_CONFLICT, "'%s' is a server; nothing goes on without it",
                          leaving->node);
     }
-    change_put(change, change_key(change, 1), STR("{\"format\":\"eden.without/1\"}"), 0);
+    change_put(change, change_key(change, 1), without_record(arena), 0);
     return true;
 }
 
@@ -635,7 +628,7 @@ void authority_leave(Authority *authority, Str node, ClusterDone *done, void *co
     memcpy(leaving->node, node.data, node.len);
     Str keys[] = { cluster_key_node(&arena, at->prefix, node),
                    cluster_key_without(&arena, at->prefix, node) };
-    change_start(&(ChangeSpec){ .store = at->store,
+    change_start(&(ChangeSpec){ .at = *at,
                                 .keys = keys,
                                 .key_count = COUNT_OF(keys),
                                 .decide = decide_leave,
@@ -670,12 +663,14 @@ static bool decide_start(void *context, Change *change, Error *err)
         return error_set(err, ERROR_UNAVAILABLE, "the server ends");
     }
     authority->unreadable.kind = ERROR_NONE;
+    authority->revision = change_revision(change, SEEN_ROTATION);
     if (!read_rotation(change, &stored, err)) {
         return start_unreadable(authority, &stored, err);
     }
+    stored.unknown = value_missing(); /* its memory is that of the change */
     move->from = move->to = stored;
     bool unused = stored.state == ROTATION_PREPARE || stored.state == ROTATION_DISTRIBUTE;
-    if (unused && !has_files_for(authority->files, &stored)) {
+    if (unused && !ca_files_suffice(authority->files, &stored)) {
         /* Nobody has a certificate of it: a rotation can begin anew with another. */
         log_warning("the next CA is lost; the rotation is aborted");
         if (!rotation_turn_back(&stored, loop_wall_ms(authority->options.at.loop), &move->to,
@@ -693,12 +688,15 @@ static void started(void *context, Change *change, const Error *err)
     Authority *authority = move->authority;
     const AuthorityEvents *events = &authority->options.events;
     Error failure;
+    Rotation from = move->from;
     free(move);
     authority->writing = false;
     if (!goes_on(authority)) {
         return;
     }
     if (err == NULL) {
+        int64_t written = is_same(&from, &authority->rotation) ? 0 : change_written(change);
+        authority->revision = written > 0 ? written : authority->revision;
         tidy(authority);
         err = settle(authority, &failure) ? NULL : &failure;
     }
@@ -707,7 +705,9 @@ static void started(void *context, Change *change, const Error *err)
         return;
     }
     look_later(authority);
+    authority->is_started = true;
     events->ready(events->context);
+    follow(authority);
 }
 
 bool authority_open(const AuthorityOptions *options, Authority **out, Error *err)
@@ -719,12 +719,17 @@ bool authority_open(const AuthorityOptions *options, Authority **out, Error *err
     loop_timer_init(&authority->look, options->at.loop, look_runs, authority);
     authority->rotation_key = cluster_key_rotation(&authority->keys, options->at.prefix);
     authority->trust_key = cluster_key_trust(&authority->keys, options->at.prefix);
-    if (!read_files(options->directory, &authority->files, err)) {
+    if (!ca_files_read(options->directory, &authority->files, err)) {
         authority_destroy(authority);
         return false;
     }
     *out = authority;
-    write_move(authority, &authority->rotation, decide_start, started, NULL, NULL);
+    authority->view = (StateView){ .kinds = STATE_KIND(KEY_INTERNAL),
+                                   .changed = record_changed,
+                                   .settled = records_settled,
+                                   .context = authority };
+    state_attach(options->at.state, &authority->view);
+    write_move(authority, &(Move){ .to = authority->rotation }, decide_start, started);
     return true;
 }
 
@@ -734,6 +739,7 @@ void authority_free(Authority *authority)
         return;
     }
     loop_timer_stop(&authority->look);
+    state_detach(authority->options.at.state, &authority->view);
     authority->freed = true;
     (void)goes_on(authority);
 }

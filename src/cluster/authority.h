@@ -8,16 +8,16 @@
  *                this server does as it says
  *     the end    the store names the only CA; then ca.pem becomes that one, ca-next.pem goes
  *
+ * What another server writes is followed as soon as the state has it (cluster/state.h).
+ *
  * So whatever a server finds that was killed in between, the store says where it was, and a file
  * that the store does not name is of no use to anybody. */
 #pragma once
 
+#include "cluster/ca_files.h"
 #include "cluster/ca_set.h"
 #include "cluster/cluster_store.h"
 #include "pki/rotation.h"
-
-#define AUTHORITY_CA      "ca.pem"
-#define AUTHORITY_CA_NEXT "ca-next.pem"
 
 typedef struct Authority Authority;
 
@@ -42,7 +42,7 @@ typedef struct AuthorityOptions {
 /* What the options point to is borrowed until the store is closed. Fails for what it cannot read.
  * Only `failed` may be called within. */
 MUST_CHECK bool authority_open(const AuthorityOptions *options, Authority **out, Error *err);
-void authority_free(Authority *authority); /* before the store is closed; NULL is fine */
+void authority_free(Authority *authority); /* before the state and the store; NULL is fine */
 DEFINE_AUTO(Authority, authority_free)
 
 /* From `ready` on. The place stays the same, what stands there changes. */
@@ -58,8 +58,8 @@ MUST_CHECK bool authority_save(const Authority *authority, Error *err);
 /* --- Rotation -------------------------------------------------------------------------------- */
 
 const Rotation *authority_rotation(const Authority *authority);
-/* Why the store's record of it cannot be read, and how to repair it: the only CA that there is works, and is
- * not rotated. NULL: it can. */
+/* Why the store's record of it cannot be read, and how to repair it, or which CA it names that is not here:
+ * the CAs that this server has work, and are not rotated. NULL: all is well. */
 const char *authority_unreadable(const Authority *authority);
 /* For whom it waits, as of the last look. */
 const RotationWait *authority_waits(const Authority *authority, uint32_t *count);
@@ -71,5 +71,8 @@ void authority_turn_back(Authority *authority, ClusterDone *done, void *context)
 /* The rotation that is under way does not wait for this node, which is out when it comes again
  * later. ERROR_NOT_FOUND, or ERROR_CONFLICT for a server or when nothing is under way. */
 void authority_leave(Authority *authority, Str node, ClusterDone *done, void *context);
+/* Whether this server leads, which is who moves the rotation on: `fence` is borrowed until it is called with
+ * NULL, as it is at first. What operators ask for is done by any server. */
+void authority_lead(Authority *authority, const StoreCompare *fence);
 /* Something that it waits for may have happened. */
 void authority_look(Authority *authority);

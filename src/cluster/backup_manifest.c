@@ -2,13 +2,11 @@
 
 #include <stdio.h>
 
-#include "base/json_text.h"
 #include "base/utc.h"
-#include "pki/json_fields.h"
+#include "lang/record.h"
 
 enum {
-    LENGTH_DIGITS = 8,
-    MANIFEST_VALUES = 200
+    LENGTH_DIGITS = 8
 };
 
 static const struct {
@@ -31,50 +29,21 @@ bool backup_part_is_needed(BackupPartKind kind)
     return kinds[kind].needed;
 }
 
-/* --- Writing --------------------------------------------------------------------------------- */
+/* --- As JSON --------------------------------------------------------------------------------- */
 
-static void put_text(Buf *out, const char *name, const char *text)
-{
-    buf_put_format(out, ",\"%s\":", name);
-    json_text_put(out, str_from_c(text));
-}
-
-static void put_manifest(const BackupManifest *manifest, Buf *out)
-{
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    bool first = true;
-    buf_put_c(out, "{\"format\":\"" BACKUP_FORMAT "\"");
-    put_text(out, "cluster", manifest->cluster);
-    put_text(out, "node", manifest->node);
-    put_text(out, "store", manifest->store_id);
-    put_text(out, "version", manifest->version);
-    put_text(out, "time", utc_text(&arena, manifest->time_ms).data);
-    buf_put_format(out, ",\"time_ms\":%lld,\"revision\":%lld,\"parts\":[",
-                   (long long)manifest->time_ms, (long long)manifest->revision);
-    for (uint32_t i = 0; i < BACKUP_PART_COUNT; i++) {
-        const BackupPart *part = &manifest->parts[i];
-        if (part->is_there) {
-            buf_put_format(out, "%s{\"name\":\"%s\",\"size\":%lld,\"digest\":\"%s\"}",
-                           first ? "" : ",", kinds[i].name, (long long)part->size, part->digest);
-            first = false;
-        }
-    }
-    buf_put_c(out, "]}\n");
-}
-
-void backup_head_print(const BackupManifest *manifest, Buf *out)
-{
-    Buf text = buf_make(BUF_UNLIMITED);
+/* A part as the file has it: its name says which one it is. */
+typedef struct PartRow {
+    Str name;
+    int64_t size;
     char digest[SHA256_HEX + 1];
-    put_manifest(manifest, &text);
-    sha256_hex(buf_str(&text), digest);
-    buf_put_format(out, BACKUP_FORMAT " %0*zu %s\n", LENGTH_DIGITS, text.len, digest);
-    buf_put(out, buf_str(&text));
-    buf_clear(&text);
-}
+} PartRow;
 
-/* --- Reading --------------------------------------------------------------------------------- */
+typedef struct ManifestRecord {
+    BackupManifest manifest;
+    Str time;
+    PartRow parts[2 * BACKUP_PART_COUNT]; /* more than there are, to name the one that is twice */
+    uint32_t part_count;
+} ManifestRecord;
 
 static bool is_digest(Str text)
 {
@@ -86,20 +55,116 @@ static bool is_digest(Str text)
     return text.len == SHA256_HEX;
 }
 
+static bool check_digest(Str text, Error *err)
+{
+    return is_digest(text) || error_set(err, ERROR_INVALID, "must be a SHA-256");
+}
+
+static const RecordField part_fields[] = {
+    { "name", RECORD_TEXT, RECORD_STR_AT(PartRow, name), .is_required = true,
+      .help = "name of the part" },
+    { "size", RECORD_INT, RECORD_INT_AT(PartRow, size), .is_required = true,
+      .help = "bytes of it" },
+    { "digest", RECORD_TEXT, RECORD_CHARS_AT(PartRow, digest), .is_required = true,
+      .check_text = check_digest, .help = "SHA-256 of it" },
+    { 0 },
+};
+
+static const RecordField manifest_fields[] = {
+    { "cluster", RECORD_TEXT, RECORD_CHARS_AT(ManifestRecord, manifest.cluster),
+      .is_required = true, .check_text = cluster_name_check, .help = "name of the cluster" },
+    { "node", RECORD_TEXT, RECORD_CHARS_AT(ManifestRecord, manifest.node), .is_required = true,
+      .check_text = node_name_check, .help = "server that made it" },
+    { "store", RECORD_TEXT, RECORD_CHARS_AT(ManifestRecord, manifest.store_id), .is_required = true,
+      .help = "ID of the store" },
+    { "version", RECORD_TEXT, RECORD_CHARS_AT(ManifestRecord, manifest.version),
+      .is_required = true, .help = "version of eden" },
+    { "time", RECORD_TEXT, RECORD_STR_AT(ManifestRecord, time), .is_required = true,
+      .help = "when it was made" },
+    { "time_ms", RECORD_INT, RECORD_INT_AT(ManifestRecord, manifest.time_ms), .is_required = true,
+      .max = INT64_MAX, .help = "the same as a number" },
+    { "revision", RECORD_INT, RECORD_INT_AT(ManifestRecord, manifest.revision), .is_required = true,
+      .max = INT64_MAX, .help = "revision of the store" },
+    { "parts", RECORD_OBJECT,
+      RECORD_STRUCTS_AT(ManifestRecord, parts, part_count, PartRow, part_fields),
+      .is_required = true, .help = "what it consists of" },
+    { 0 },
+};
+
+/* They differ in what must be among the parts. */
+static const char *const formats[] = { BACKUP_FORMAT_1, BACKUP_FORMAT };
+_Static_assert(sizeof BACKUP_FORMAT_1 == sizeof BACKUP_FORMAT, "first lines are of one length");
+
+static RecordFormat format_of(uint32_t format)
+{
+    return (RecordFormat){ .format = formats[format - 1],
+                           .what = "the manifest",
+                           .fields = manifest_fields,
+                           .size = sizeof(ManifestRecord),
+                           .text_max = BACKUP_MANIFEST_MAX };
+}
+
+/* --- Writing --------------------------------------------------------------------------------- */
+
+static void put_manifest(const BackupManifest *manifest, Buf *out)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    ManifestRecord record = { .manifest = *manifest, .time = utc_text(&arena, manifest->time_ms) };
+    RecordFormat format = format_of(manifest->format);
+    for (uint32_t i = 0; i < BACKUP_STORE; i++) {
+        const BackupPart *part = &manifest->parts[i];
+        if (part->is_there) {
+            PartRow *row = &record.parts[record.part_count++];
+            *row = (PartRow){ .name = str_from_c(kinds[i].name), .size = part->size };
+            memcpy(row->digest, part->digest, sizeof row->digest);
+        }
+    }
+    record_print(&format, &record, out);
+    buf_put_char(out, '\n');
+}
+
+void backup_head_print(const BackupManifest *manifest, Buf *out)
+{
+    Buf text = buf_make(BUF_UNLIMITED);
+    char digest[SHA256_HEX + 1];
+    put_manifest(manifest, &text);
+    sha256_hex(buf_str(&text), digest);
+    buf_put_format(out, "%s %0*zu %s\n", formats[manifest->format - 1], LENGTH_DIGITS, text.len,
+                   digest);
+    buf_put(out, buf_str(&text));
+    buf_clear(&text);
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+/* The number of the format that the line begins with; 0: none that is known. */
+static uint32_t read_format(Str line)
+{
+    size_t len = sizeof BACKUP_FORMAT - 1;
+    for (uint32_t i = 0; i < COUNT_OF(formats); i++) {
+        if (str_starts(line, str_from_c(formats[i])) && line.len > len && line.data[len] == ' ') {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
 bool backup_line_read(Str line, BackupLine *out, Error *err)
 {
     static const char start[] = BACKUP_FORMAT " ";
+    uint32_t format = read_format(line);
     Str family = STR("eden.backup/"),
         length = str_slice(line, sizeof start - 1, sizeof start - 1 + LENGTH_DIGITS);
     if (!str_starts(line, family)) {
         return error_set(err, ERROR_INVALID, "this is no backup of eden");
     }
-    if (!str_starts(line, str_from_c(start))) {
+    if (format == 0) {
         size_t space = str_find(line, STR(" "), 0);
         Str version = str_slice(line, 0, space > 32 ? 32 : space);
         return error_set(err, ERROR_INVALID,
                          "this backup is of another version, '%" STR_FMT
-                         "'; this eden reads " BACKUP_FORMAT,
+                         "'; this eden reads " BACKUP_FORMAT_1 " and " BACKUP_FORMAT,
                          STR_ARG(version));
     }
     Str digest = str_slice(line, line.len - SHA256_HEX - 1, line.len - 1);
@@ -116,97 +181,63 @@ bool backup_line_read(Str line, BackupLine *out, Error *err)
         number > BACKUP_MANIFEST_MAX) {
         return error_set(err, ERROR_INVALID, "the first line is damaged or cut off");
     }
+    out->format = format;
     out->length = (size_t)number;
     snprintf(out->digest, sizeof out->digest, "%" STR_FMT, STR_ARG(digest));
     return true;
 }
 
-static bool read_part(Value object, BackupManifest *manifest, int *last, Error *err)
+static bool take_part(const PartRow *row, BackupManifest *manifest, int *last, Error *err)
 {
-    Value name, size, digest;
-    const JsonField fields[] = { { "name", VALUE_STRING, false, &name },
-                                 { "size", VALUE_INT, false, &size },
-                                 { "digest", VALUE_STRING, false, &digest } };
-    if (object.kind != VALUE_MAP) {
-        return error_set(err, ERROR_INVALID, "a part is no object");
-    }
-    if (!json_fields_read(object, fields, COUNT_OF(fields), err)) {
-        return false;
-    }
     int kind = 0;
-    while (kind < BACKUP_PART_COUNT && !str_eq_c(value_str(name), kinds[kind].name)) {
+    int count = manifest->format == 1 ? BACKUP_SNAPSHOT + 1 : BACKUP_FILES;
+    while (kind < count && !str_eq_c(row->name, kinds[kind].name)) {
         kind++;
     }
-    if (kind == BACKUP_PART_COUNT) {
+    if (kind == count) {
         return error_set(err, ERROR_INVALID, "it has a part that this eden does not know");
     }
     if (kind <= *last) {
         return error_set(err, ERROR_INVALID, "the part '%s' is twice there or in the wrong place",
                          kinds[kind].name);
     }
-    if (size.integer < 0 || size.integer > kinds[kind].max) {
+    if (row->size < 0 || row->size > kinds[kind].max) {
         return error_set(err, ERROR_LIMIT, "the part '%s' has a size that cannot be",
                          kinds[kind].name);
     }
-    if (!is_digest(value_str(digest))) {
-        return error_set(err, ERROR_INVALID, "the part '%s' has an invalid digest",
-                         kinds[kind].name);
-    }
     BackupPart *part = &manifest->parts[kind];
-    *part = (BackupPart){ .is_there = true, .size = size.integer };
+    *part = (BackupPart){ .is_there = true, .size = row->size };
+    memcpy(part->digest, row->digest, sizeof part->digest);
     *last = kind;
-    return json_copy(digest, part->digest, sizeof part->digest) ||
-           error_set(err, ERROR_INVALID, "a digest is too long");
+    return true;
 }
 
-static bool read_parts(const List *parts, BackupManifest *manifest, Error *err)
+static bool take_parts(const ManifestRecord *record, BackupManifest *manifest, Error *err)
 {
     int last = -1;
-    for (uint32_t i = 0; i < parts->len; i++) {
-        if (!read_part(parts->items[i], manifest, &last, err)) {
+    for (uint32_t i = 0; i < record->part_count; i++) {
+        if (!take_part(&record->parts[i], manifest, &last, err)) {
             return false;
         }
     }
     for (uint32_t i = 0; i < BACKUP_PART_COUNT; i++) {
-        if (kinds[i].needed && !manifest->parts[i].is_there) {
+        bool needed = kinds[i].needed || (manifest->format == 1 && i == BACKUP_SNAPSHOT);
+        if (needed && !manifest->parts[i].is_there) {
             return error_set(err, ERROR_INVALID, "the part '%s' is missing", kinds[i].name);
         }
     }
     return true;
 }
 
-static bool read_manifest(Arena *arena, Str text, BackupManifest *out, Error *err)
+/* Strict: what it holds beyond what is known would be lost without a word. */
+bool backup_manifest_read(Arena *arena, Str text, uint32_t format, BackupManifest *out, Error *err)
 {
-    Value object, said, cluster, node, store, version, time, time_ms, revision, parts;
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },     { "cluster", VALUE_STRING, false, &cluster },
-        { "node", VALUE_STRING, false, &node },       { "store", VALUE_STRING, false, &store },
-        { "version", VALUE_STRING, false, &version }, { "time", VALUE_STRING, false, &time },
-        { "time_ms", VALUE_INT, false, &time_ms },    { "revision", VALUE_INT, false, &revision },
-        { "parts", VALUE_LIST, false, &parts },
-    };
-    *out = (BackupManifest){ 0 };
-    if (!json_object_read(arena, text, BACKUP_MANIFEST_MAX, MANIFEST_VALUES, &object, err) ||
-        !json_format_check(object, BACKUP_FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !cluster_name_check(value_str(cluster), err) || !node_name_check(value_str(node), err)) {
+    ManifestRecord record;
+    RecordFormat wanted = format_of(format);
+    if (!record_read(&wanted, arena, text, RECORD_OUTSIDE, &record, err)) {
         return false;
     }
-    if (!json_copy(cluster, out->cluster, sizeof out->cluster) ||
-        !json_copy(node, out->node, sizeof out->node) ||
-        !json_copy(store, out->store_id, sizeof out->store_id) ||
-        !json_copy(version, out->version, sizeof out->version)) {
-        return error_set(err, ERROR_INVALID, "a name in it is too long");
-    }
-    if (time_ms.integer < 0 || revision.integer < 0) {
-        return error_set(err, ERROR_INVALID, "a number in it cannot be");
-    }
-    out->time_ms = time_ms.integer;
-    out->revision = revision.integer;
-    return read_parts(parts.list, out, err);
-}
-
-bool backup_manifest_read(Arena *arena, Str text, BackupManifest *out, Error *err)
-{
-    return read_manifest(arena, text, out, err) || error_wrap(err, "the manifest");
+    *out = record.manifest;
+    out->format = format;
+    return take_parts(&record, out, err) || error_wrap(err, "%s", wanted.what);
 }

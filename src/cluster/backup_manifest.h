@@ -2,11 +2,17 @@
  *
  * A backup is one file:
  *
- *     eden.backup/1 LENGTH DIGEST     one line: of the manifest, as 8 digits and as SHA-256
- *     {"format":"eden.backup/1",...}  the manifest: whose it is, and size and digest of each part
- *     the parts, one behind the other, and nothing else
+ *     eden.backup/2 LENGTH DIGEST     one line: of the manifest, as 8 digits and as SHA-256
+ *     {"format":"eden.backup/2",...}  the manifest: whose it is, and size and digest of each part
+ *     the parts, one behind the other
+ *     the store as a dump (store/dump_format.h), and nothing else
  *
- * So every byte of it is under some digest, and it can be written and read in one go. */
+ * So every byte of it is under some digest, and it can be written and read in one go. The store is not
+ * listed in the manifest: how large it is and what its digest is stands at its end, for whoever writes it
+ * knows that no earlier.
+ *
+ * Before, in eden.backup/1, the store was a file of SQLite, and the last one of the listed parts. Such
+ * backups are still read. */
 #pragma once
 
 #include "base/arena.h"
@@ -14,7 +20,8 @@
 #include "base/identity.h"
 #include "sys/sha256.h"
 
-#define BACKUP_FORMAT "eden.backup/1"
+#define BACKUP_FORMAT_1 "eden.backup/1"
+#define BACKUP_FORMAT   "eden.backup/2"
 
 enum {
     BACKUP_LINE = 88,               /* bytes of the first line */
@@ -23,15 +30,16 @@ enum {
     BACKUP_STORE_ID_MAX = 63,
 };
 
-/* X(constant, name, whether it must be there, most bytes); in the order of the file, the large one
- * last. */
-#define BACKUP_PARTS(X)                                  \
-    X(BACKUP_SETTINGS, "server.json", true, 64 << 10)    \
-    X(BACKUP_CA, "ca.pem", true, 64 << 10)               \
-    X(BACKUP_CA_NEXT, "ca-next.pem", false, 64 << 10)    \
-    X(BACKUP_SSH_KEY, "ssh_key", false, 64 << 10)        \
-    X(BACKUP_SSH_PUBLIC, "ssh_key.pub", false, 64 << 10) \
-    X(BACKUP_STORE, "store.db", true, (int64_t)1 << 40)
+/* X(constant, name, whether it must be there, most bytes); in the order of the file, the large ones
+ * last. Of the last two each format has one. */
+#define BACKUP_PARTS(X)                                     \
+    X(BACKUP_SETTINGS, "server.json", true, 64 << 10)       \
+    X(BACKUP_CA, "ca.pem", true, 64 << 10)                  \
+    X(BACKUP_CA_NEXT, "ca-next.pem", false, 64 << 10)       \
+    X(BACKUP_SSH_KEY, "ssh_key", false, 64 << 10)           \
+    X(BACKUP_SSH_PUBLIC, "ssh_key.pub", false, 64 << 10)    \
+    X(BACKUP_SNAPSHOT, "store.db", false, (int64_t)1 << 40) \
+    X(BACKUP_STORE, "store.dump", false, (int64_t)1 << 40)
 
 typedef enum BackupPartKind {
 #define BACKUP_PART_CONSTANT(constant, name, needed, max) constant,
@@ -39,6 +47,10 @@ typedef enum BackupPartKind {
 #undef BACKUP_PART_CONSTANT
     BACKUP_PART_COUNT
 } BackupPartKind;
+
+enum {
+    BACKUP_FILES = BACKUP_SNAPSHOT /* the parts before the store */
+};
 
 const char *backup_part_name(BackupPartKind kind);
 bool backup_part_is_needed(BackupPartKind kind);
@@ -50,19 +62,27 @@ typedef struct BackupPart {
 } BackupPart;
 
 typedef struct BackupManifest {
+    uint32_t format; /* 1 or 2 */
     char cluster[CLUSTER_NAME_MAX + 1];
     char node[NODE_NAME_MAX + 1]; /* the server that made it */
     char store_id[BACKUP_STORE_ID_MAX + 1];
     char version[BACKUP_VERSION_MAX + 1]; /* of eden */
     int64_t time_ms;
-    int64_t revision; /* of the store */
-    BackupPart parts[BACKUP_PART_COUNT];
+    int64_t revision;                    /* of the store */
+    BackupPart parts[BACKUP_PART_COUNT]; /* BACKUP_STORE: only when all of the file was read */
 } BackupManifest;
+
+/* The part that holds the store. */
+static inline BackupPartKind backup_store_part(const BackupManifest *manifest)
+{
+    return manifest->format == 1 ? BACKUP_SNAPSHOT : BACKUP_STORE;
+}
 
 /* The first line and the manifest. */
 void backup_head_print(const BackupManifest *manifest, Buf *out);
 
 typedef struct BackupLine {
+    uint32_t format;
     size_t length;
     char digest[SHA256_HEX + 1];
 } BackupLine;
@@ -70,5 +90,6 @@ typedef struct BackupLine {
 /* Of BACKUP_LINE bytes, or fewer when there are no more. Fails with ERROR_INVALID for what is no
  * backup, or one of another version. */
 MUST_CHECK bool backup_line_read(Str line, BackupLine *out, Error *err);
-/* Fails with ERROR_INVALID or ERROR_LIMIT, naming what is wrong. */
-MUST_CHECK bool backup_manifest_read(Arena *arena, Str text, BackupManifest *out, Error *err);
+/* One of this format. Fails with ERROR_INVALID or ERROR_LIMIT, naming what is wrong. */
+MUST_CHECK bool backup_manifest_read(Arena *arena, Str text, uint32_t format, BackupManifest *out,
+                                     Error *err);

@@ -6,20 +6,37 @@ enum {
     STATE_LINE,
     STATE_MANIFEST,
     STATE_PART,
+    STATE_STORE,
     STATE_OVER,
     STATE_FAILED,
 };
+
+/* What stands at two places is the same. */
+static bool take_head(void *context, const StoreDumpHead *head, Error *err)
+{
+    BackupReader *reader = context;
+    const BackupManifest *manifest = &reader->manifest;
+    if (head->revision != manifest->revision) {
+        return error_set(err, ERROR_INVALID, "it is of revision %lld, the manifest says %lld",
+                         (long long)head->revision, (long long)manifest->revision);
+    }
+    return strcmp(head->store_id, manifest->store_id) == 0 ||
+           error_set(err, ERROR_INVALID, "it is of the store '%s', the manifest of '%s'",
+                     head->store_id, manifest->store_id);
+}
 
 void backup_reader_init(BackupReader *reader, const BackupSink *sink)
 {
     *reader = (BackupReader){ .sink = *sink, .head = buf_make(BACKUP_MANIFEST_MAX) };
     arena_init(&reader->arena, ARENA_UNLIMITED);
+    store_dump_reader_init(&reader->dump, &(StoreDumpSink){ .head = take_head, .context = reader });
 }
 
 void backup_reader_clear(BackupReader *reader)
 {
     arena_clear(&reader->arena);
     buf_clear(&reader->head);
+    store_dump_reader_clear(&reader->dump);
 }
 
 /* Gathers up to `wanted` bytes; whether they are all there. */
@@ -35,15 +52,15 @@ static bool gather(BackupReader *reader, Str *bytes, size_t wanted)
 
 static void begin_part(BackupReader *reader)
 {
-    while (reader->part < BACKUP_PART_COUNT && !reader->manifest.parts[reader->part].is_there) {
+    while (reader->part < BACKUP_STORE && !reader->manifest.parts[reader->part].is_there) {
         reader->part++;
     }
-    if (reader->part == BACKUP_PART_COUNT) {
-        reader->state = STATE_OVER;
+    reader->part_start = reader->taken;
+    if (reader->part == BACKUP_STORE) {
+        reader->state = reader->manifest.format == 1 ? STATE_OVER : STATE_STORE;
         return;
     }
     reader->state = STATE_PART;
-    reader->part_start = reader->taken;
     reader->left = reader->manifest.parts[reader->part].size;
     sha256_start(&reader->sha);
 }
@@ -77,7 +94,7 @@ static bool take_manifest(BackupReader *reader, Error *err)
                          "written",
                          BACKUP_LINE, (unsigned long long)reader->taken);
     }
-    if (!backup_manifest_read(&reader->arena, text, &reader->manifest, err) ||
+    if (!backup_manifest_read(&reader->arena, text, reader->line.format, &reader->manifest, err) ||
         !reader->sink.manifest(reader->sink.context, &reader->manifest, err)) {
         return false;
     }
@@ -112,6 +129,33 @@ static bool take_part(BackupReader *reader, Str *bytes, Error *err)
     return reader->left > 0 || end_part(reader, err);
 }
 
+static bool in_store(const BackupReader *reader, Error *err)
+{
+    return error_wrap(err, "the part '%s', from byte %llu of the file on",
+                      backup_part_name(BACKUP_STORE), (unsigned long long)reader->part_start);
+}
+
+static bool take_store(BackupReader *reader, Str *bytes, Error *err)
+{
+    Str rest = *bytes;
+    if (!store_dump_reader_take(&reader->dump, &rest, err)) {
+        return in_store(reader, err);
+    }
+    Str piece = str_slice(*bytes, 0, bytes->len - rest.len);
+    reader->taken += piece.len;
+    *bytes = rest;
+    if (!reader->sink.piece(reader->sink.context, BACKUP_STORE, piece, err)) {
+        return false;
+    }
+    if (store_dump_reader_is_whole(&reader->dump)) {
+        BackupPart *part = &reader->manifest.parts[BACKUP_STORE];
+        *part = (BackupPart){ .is_there = true, .size = reader->dump.end.bytes };
+        memcpy(part->digest, reader->dump.end.digest, sizeof part->digest);
+        reader->state = STATE_OVER;
+    }
+    return true;
+}
+
 static bool take_some(BackupReader *reader, Str *bytes, Error *err)
 {
     switch (reader->state) {
@@ -119,6 +163,7 @@ static bool take_some(BackupReader *reader, Str *bytes, Error *err)
     case STATE_MANIFEST:
         return !gather(reader, bytes, reader->line.length) || take_manifest(reader, err);
     case STATE_PART: return take_part(reader, bytes, err);
+    case STATE_STORE: return take_store(reader, bytes, err);
     case STATE_OVER:
         return error_set(err, ERROR_INVALID, "damaged: data follows byte %llu, its end",
                          (unsigned long long)reader->taken);
@@ -161,6 +206,7 @@ bool backup_reader_finish(BackupReader *reader, Error *err)
                          "missing",
                          (unsigned long long)reader->taken,
                          backup_part_name((BackupPartKind)reader->part), (long long)reader->left);
+    case STATE_STORE: return store_dump_reader_finish(&reader->dump, err) || in_store(reader, err);
     default: BUG("a backup that failed has no end");
     }
 }

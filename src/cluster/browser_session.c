@@ -123,6 +123,7 @@ static bool check_record(const void *record, Error *err)
            error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
 }
 
+/* Written once: what a newer server wrote beside these stays in the store. */
 static const RecordField browser_fields[] = {
     { "credential", RECORD_TEXT, RECORD_CHARS_AT(BrowserRecord, credential), .is_required = true,
       .help = "what it was created from, and ends with" },

@@ -2,10 +2,24 @@
 
 #include <stdlib.h>
 
-#include "base/hex.h"
 #include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/liveness.h"
+#include "cluster/state.h"
+
+/* What is read, and compared when it is written. */
+enum {
+    SEEN_SESSION,
+    SEEN_GRANTS,
+    SEEN_COUNT
+};
+
+/* What is counted. */
+enum {
+    COUNTED_ALL,
+    COUNTED_OWN
+};
 
 typedef struct Making {
     BrowserSecret secret;
@@ -25,13 +39,22 @@ static void making_end(Making *making, const Error *err)
 static bool making_decide(void *context, Change *change, Error *err)
 {
     const Making *making = context;
-    if (change_count(change, 0) >= BROWSER_SESSIONS_MAX) {
+    Arena *arena = change_arena(change);
+    if (change_count(change, COUNTED_ALL) >= BROWSER_SESSIONS_MAX) {
         return error_set(err, ERROR_LIMIT, "there are %d sessions of browsers already",
                          BROWSER_SESSIONS_MAX);
     }
-    Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
+    if (change_count(change, COUNTED_OWN) >= BROWSER_SESSIONS_OWN_MAX) {
+        return error_set(err, ERROR_LIMIT,
+                         "this credential has %d browser sessions already; log out, or wait until "
+                         "some of them end",
+                         BROWSER_SESSIONS_OWN_MAX);
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
     browser_record_print(&making->record, &text);
-    change_put(change, change_key(change, 0), buf_str(&text), BROWSER_IDLE_S);
+    change_put(change, change_key(change, SEEN_SESSION), buf_str(&text), BROWSER_IDLE_S);
+    change_put(change, change_key(change, SEEN_GRANTS), grants_record(arena, STR_EMPTY),
+               BROWSER_IDLE_S);
     return true;
 }
 
@@ -73,43 +96,64 @@ void browser_sessions_create(const ClusterStore *at, const Principal *principal,
     }
     browser_secret_hash(&making->secret, hash);
     Change *change;
-    Str key = cluster_key_browser(&arena, at->prefix, str_from_c(hash));
-    change_start(&(ChangeSpec){ .store = at->store,
-                                .keys = &key,
-                                .key_count = 1,
-                                .counted = { cluster_key_browser_all(&arena, at->prefix) },
-                                .decide = making_decide,
-                                .done = making_done,
-                                .context = making },
-                 &change);
+    Str credential = str_from_c(making->record.credential);
+    Str keys[SEEN_COUNT] = {
+        [SEEN_SESSION] = cluster_key_browser(&arena, at->prefix, credential, str_from_c(hash)),
+        [SEEN_GRANTS] = cluster_key_browser_grants(&arena, at->prefix, credential),
+    };
+    change_start(
+        &(ChangeSpec){
+            .at = *at,
+            .keys = keys,
+            .key_count = SEEN_COUNT,
+            .counted = { [COUNTED_ALL] = cluster_key_browser_all(&arena, at->prefix),
+                         [COUNTED_OWN] = cluster_key_browser_of(&arena, at->prefix, credential) },
+            .decide = making_decide,
+            .done = making_done,
+            .context = making },
+        &change);
 }
 
 typedef struct Deleting {
+    State *state;
     ClusterDone *done;
     void *context;
 } Deleting;
 
+static void seen_deleted(void *context)
+{
+    Deleting *deleting = context;
+    deleting->done(deleting->context, NULL);
+    free(deleting);
+}
+
 static void deleted(void *context, const StoreReply *reply, const Error *err)
 {
     Deleting *deleting = context;
+    if (err == NULL) {
+        state_wait(deleting->state, reply->revision, seen_deleted, deleting);
+        return;
+    }
     deleting->done(deleting->context, err);
     free(deleting);
 }
 
-void browser_sessions_delete(const ClusterStore *at, Str hash, ClusterDone *done, void *context)
+void browser_sessions_delete(const ClusterStore *at, const Principal *principal, ClusterDone *done,
+                             void *context)
 {
     AUTO_CLEAR(Arena) arena;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (hash.len != BROWSER_HASH_TEXT || !hex_is(hash)) {
-        error_set(&err, ERROR_INVALID, "this is no session of a browser");
+    if (principal->kind != PRINCIPAL_SESSION) {
+        error_set(&err, ERROR_INVALID, "not a browser session");
         done(context, &err);
         return;
     }
+    Str key = cluster_key_browser(&arena, at->prefix, str_from_c(principal->credential),
+                                  str_from_c(principal->session));
     Deleting *deleting = memory_new(sizeof *deleting);
-    *deleting = (Deleting){ done, context };
-    if (!store_delete(at->store, cluster_key_browser(&arena, at->prefix, hash), deleted, deleting,
-                      &err)) {
+    *deleting = (Deleting){ at->state, done, context };
+    if (!store_delete(at->store, key, deleted, deleting, &err)) {
         deleted(deleting, NULL, &err);
     }
 }

@@ -201,7 +201,7 @@ static void start(const CertifySettings *settings, Str name, Str serial, Str csr
         [SEEN_REMOVED] = cluster_key_removed(&arena, prefix, name),
     };
     Change *change;
-    change_start(&(ChangeSpec){ .store = settings->at.store,
+    change_start(&(ChangeSpec){ .at = settings->at,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .decide = decide,

@@ -4,6 +4,8 @@
 
 #include "base/bug.h"
 #include "base/memory.h"
+#include "cluster/leader.h"
+#include "cluster/state.h"
 
 enum {
     TRIES_MAX = 30 /* each that fails means that somebody else got on */
@@ -18,6 +20,7 @@ typedef struct Seen {
 struct Change {
     ChangeSpec spec;
     Arena own, deciding; /* of the keys; of one try */
+    StoreCompare fence;  /* a copy; an empty key: no fence */
     Seen seen[CHANGE_KEYS_MAX];
     int64_t counts[CHANGE_COUNTS_MAX];
     StoreOp ops[CHANGE_OPS_MAX];
@@ -25,12 +28,23 @@ struct Change {
     uint32_t op_count;
     int64_t ttl_s, lease;
     int64_t written; /* revision */
+    Error refusal;   /* of `decide` */
     uint32_t tries;
     bool abandoned;
 };
 
+static void lease_gone(void *context, const StoreLease *lease, const Error *err)
+{
+}
+
 static void end(Change *change, const Error *err)
 {
+    Error ignored;
+    bool is_unknown = err != NULL && err->kind == ERROR_UNKNOWN;
+    /* One that nothing was written with would only take a place until it expires. */
+    if (change->lease != 0 && change->written == 0 && !is_unknown) {
+        (void)!store_lease_revoke(change->spec.at.store, change->lease, lease_gone, NULL, &ignored);
+    }
     if (!change->abandoned) {
         change->spec.done(change->spec.context, change, err);
     }
@@ -41,13 +55,39 @@ static void end(Change *change, const Error *err)
 
 static void look(Change *change);
 
+static void seen_by_state(void *context)
+{
+    end(context, NULL);
+}
+
+/* Whoever looks again sees in the state at least what it was refused for. */
+static void refusal_seen(void *context)
+{
+    Change *change = context;
+    end(change, &change->refusal);
+}
+
+static bool is_fenced_out(const Change *change, const StoreReply *reply)
+{
+    if (change->fence.key.len == 0) {
+        return false;
+    }
+    const StoreOpReply *found = &reply->ops[0];
+    return found->kv_count == 0 || found->kvs[0].create_revision != change->fence.number;
+}
+
 static void written(void *context, const StoreReply *reply, const Error *err)
 {
     Change *change = context;
     Error late;
-    if (err != NULL || reply->succeeded || change->abandoned) {
-        change->written = err == NULL && reply->succeeded ? reply->revision : 0;
+    if (err == NULL && reply->succeeded) {
+        change->written = reply->revision;
+        state_wait(change->spec.at.state, reply->revision, seen_by_state, change);
+    } else if (err != NULL || change->abandoned) {
         end(change, err);
+    } else if (is_fenced_out(change, reply)) {
+        leader_fenced_out(&late);
+        end(change, &late);
     } else if (change->tries < TRIES_MAX) {
         look(change);
     } else {
@@ -58,33 +98,44 @@ static void written(void *context, const StoreReply *reply, const Error *err)
 
 static bool write_ops(Change *change, Error *err)
 {
-    StoreCompare compares[CHANGE_KEYS_MAX];
+    StoreCompare compares[CHANGE_KEYS_MAX + 1];
+    bool is_fenced = change->fence.key.len > 0;
     for (uint32_t i = 0; i < change->spec.key_count; i++) {
         compares[i] = (StoreCompare){ .target = STORE_MOD_REVISION,
                                       .relation = STORE_EQUAL,
                                       .key = change->seen[i].key,
                                       .number = change->seen[i].revision };
     }
+    compares[change->spec.key_count] = change->fence;
+    const StoreOp look_at_fence = { .kind = STORE_RANGE,
+                                    .key = change->fence.key,
+                                    .keys_only = true };
     for (uint32_t i = 0; i < change->op_count; i++) {
         change->ops[i].lease = change->is_leased[i] ? change->lease : 0;
     }
     StoreTxn txn = { .urgent = change->spec.urgent,
                      .compares = compares,
-                     .compare_count = change->spec.key_count,
+                     .compare_count = change->spec.key_count + (is_fenced ? 1 : 0),
                      .success = change->ops,
-                     .success_count = change->op_count };
-    return store_txn(change->spec.store, &txn, written, change, err);
+                     .success_count = change->op_count,
+                     .failure = &look_at_fence,
+                     .failure_count = is_fenced ? 1 : 0 };
+    return store_txn_sure(change->spec.at.store, &txn, written, change, err);
 }
 
 static void granted(void *context, const StoreLease *lease, const Error *err)
 {
     Change *change = context;
     Error failure;
+    change->lease = err == NULL ? lease->id : 0;
+    if (err != NULL && err->kind == ERROR_UNKNOWN) {
+        error_set(&failure, ERROR_UNAVAILABLE, "%s", err->text); /* nothing was put with it */
+        err = &failure;
+    }
     if (err != NULL || change->abandoned) {
         end(change, err);
         return;
     }
-    change->lease = lease->id;
     if (!write_ops(change, &failure)) {
         end(change, &failure);
     }
@@ -109,12 +160,13 @@ static void looked(void *context, const StoreReply *reply, const Error *err)
     for (uint32_t i = 0, op = change->spec.key_count; i < CHANGE_COUNTS_MAX; i++) {
         change->counts[i] = change->spec.counted[i].len > 0 ? reply->ops[op++].count : 0;
     }
-    if (!change->spec.decide(change->spec.context, change, &failure)) {
-        end(change, &failure);
+    if (!change->spec.decide(change->spec.context, change, &change->refusal)) {
+        state_wait(change->spec.at.state, reply->revision, refusal_seen, change);
     } else if (change->op_count == 0) {
         end(change, NULL);
     } else if (change->ttl_s > 0 && change->lease == 0) {
-        if (!store_lease_grant(change->spec.store, change->ttl_s, 0, granted, change, &failure)) {
+        if (!store_lease_grant(change->spec.at.store, change->ttl_s, 0, granted, change,
+                               &failure)) {
             end(change, &failure);
         }
     } else if (!write_ops(change, &failure)) {
@@ -141,7 +193,7 @@ static void look(Change *change)
         }
     }
     StoreTxn txn = { .success = ops, .success_count = count };
-    if (!store_txn(change->spec.store, &txn, looked, change, &err)) {
+    if (!store_txn(change->spec.at.store, &txn, looked, change, &err)) {
         end(change, &err);
     }
 }
@@ -158,6 +210,10 @@ void change_start(const ChangeSpec *spec, Change **out)
     }
     for (uint32_t i = 0; i < spec->key_count; i++) {
         change->seen[i].key = arena_copy(&change->own, spec->keys[i]);
+    }
+    if (spec->fence != NULL) {
+        change->fence = *spec->fence;
+        change->fence.key = arena_copy(&change->own, spec->fence->key);
     }
     *out = change;
     look(change);

@@ -2,7 +2,7 @@
  * transaction, and all of that anew when somebody else was quicker. Loop thread. */
 #pragma once
 
-#include "store/store.h"
+#include "cluster/cluster_store.h"
 
 typedef struct Change Change;
 
@@ -13,7 +13,7 @@ enum {
 };
 
 typedef struct ChangeSpec {
-    Store *store;
+    ClusterStore at; /* copied; its prefix is not used */
     const Str *keys; /* read first; copied */
     uint32_t key_count;
     /* The keys that start with each of these are counted; empty: none. */
@@ -21,11 +21,14 @@ typedef struct ChangeSpec {
     /* Puts and deletes what follows from what was read. May be called again, as if for the first
      * time. False: nothing is written, and `done` gets the error. */
     bool (*decide)(void *context, Change *change, Error *err);
-    /* Once: `err` is NULL when all is written, or there was nothing to write. The change ends with
-     * it. */
+    /* Once: `err` is NULL when all is written and the state has seen it, or there was nothing to
+     * write. ERROR_UNKNOWN: it may be written. The change ends with it. */
     void (*done)(void *context, Change *change, const Error *err);
     void *context;
     bool urgent; /* as of a StoreTxn */
+    /* Of a controller: leader_fence(), copied. When it does not hold, nothing is written, and `done` gets
+     * ERROR_CONFLICT: this server no longer leads. NULL: no fence. */
+    const StoreCompare *fence;
 } ChangeSpec;
 
 /* `done` follows, within when the store takes nothing at present. */

@@ -10,6 +10,26 @@ Str cluster_key_object_all(Arena *arena, Str prefix, Str kind)
     return key_make_prefix(arena, prefix, KEY_OBJECT, &kind, 1);
 }
 
+const char *const cluster_internal_kinds[] = {
+    "access-token", "grants", "join-nonce",       "joining", "pki",
+    "pki-without",  "token",  "user-certificate", NULL,
+};
+
+static Str internal(Arena *arena, Str prefix, Str kind, Str name)
+{
+    return key_make(arena, prefix, KEY_INTERNAL, (Str[]){ kind, name }, 2);
+}
+
+static Str internal_all(Arena *arena, Str prefix, Str kind)
+{
+    return key_make_prefix(arena, prefix, KEY_INTERNAL, &kind, 1);
+}
+
+Str cluster_key_internal_all(Arena *arena, Str prefix, const char *kind)
+{
+    return internal_all(arena, prefix, str_from_c(kind));
+}
+
 Str cluster_key_node(Arena *arena, Str prefix, Str name)
 {
     return key_make(arena, prefix, KEY_NODE, &name, 1);
@@ -72,52 +92,57 @@ Str cluster_key_orders(Arena *arena, Str prefix, Str name)
 
 Str cluster_key_joining(Arena *arena, Str prefix, Str name)
 {
-    return cluster_key_object(arena, prefix, STR("joining"), name);
+    return internal(arena, prefix, STR("joining"), name);
 }
 
 Str cluster_key_joining_all(Arena *arena, Str prefix)
 {
-    return cluster_key_object_all(arena, prefix, STR("joining"));
+    return internal_all(arena, prefix, STR("joining"));
 }
 
 Str cluster_key_token(Arena *arena, Str prefix, Str id)
 {
-    return cluster_key_object(arena, prefix, STR("token"), id);
+    return internal(arena, prefix, STR("token"), id);
 }
 
 Str cluster_key_token_all(Arena *arena, Str prefix)
 {
-    return cluster_key_object_all(arena, prefix, STR("token"));
+    return internal_all(arena, prefix, STR("token"));
 }
 
 Str cluster_key_nonce(Arena *arena, Str prefix, Str nonce)
 {
-    return cluster_key_object(arena, prefix, STR("join-nonce"), nonce);
+    return internal(arena, prefix, STR("join-nonce"), nonce);
 }
 
 Str cluster_key_revocations(Arena *arena, Str prefix)
 {
-    return cluster_key_object(arena, prefix, STR("pki"), STR("revocations"));
+    return internal(arena, prefix, STR("pki"), STR("revocations"));
+}
+
+Str cluster_key_moved(Arena *arena, Str prefix)
+{
+    return internal(arena, prefix, STR("store"), STR("moved"));
 }
 
 Str cluster_key_trust(Arena *arena, Str prefix)
 {
-    return cluster_key_object(arena, prefix, STR("pki"), STR("trust"));
+    return internal(arena, prefix, STR("pki"), STR("trust"));
 }
 
 Str cluster_key_rotation(Arena *arena, Str prefix)
 {
-    return cluster_key_object(arena, prefix, STR("pki"), STR("rotation"));
+    return internal(arena, prefix, STR("pki"), STR("rotation"));
 }
 
 Str cluster_key_without(Arena *arena, Str prefix, Str name)
 {
-    return cluster_key_object(arena, prefix, STR("pki-without"), name);
+    return internal(arena, prefix, STR("pki-without"), name);
 }
 
 Str cluster_key_without_all(Arena *arena, Str prefix)
 {
-    return cluster_key_object_all(arena, prefix, STR("pki-without"));
+    return internal_all(arena, prefix, STR("pki-without"));
 }
 
 Str cluster_key_role(Arena *arena, Str prefix, Str name)
@@ -132,42 +157,54 @@ Str cluster_key_role_all(Arena *arena, Str prefix)
 
 Str cluster_key_access_token(Arena *arena, Str prefix, Str id)
 {
-    return cluster_key_object(arena, prefix, STR("access-token"), id);
+    return internal(arena, prefix, STR("access-token"), id);
 }
 
 Str cluster_key_access_token_all(Arena *arena, Str prefix)
 {
-    return cluster_key_object_all(arena, prefix, STR("access-token"));
+    return internal_all(arena, prefix, STR("access-token"));
 }
 
 Str cluster_key_user_certificate(Arena *arena, Str prefix, Str serial)
 {
-    return cluster_key_object(arena, prefix, STR("user-certificate"), serial);
+    return internal(arena, prefix, STR("user-certificate"), serial);
 }
 
 Str cluster_key_user_certificate_all(Arena *arena, Str prefix)
 {
-    return cluster_key_object_all(arena, prefix, STR("user-certificate"));
+    return internal_all(arena, prefix, STR("user-certificate"));
 }
 
 Str cluster_key_access_token_grants(Arena *arena, Str prefix)
 {
-    return cluster_key_object(arena, prefix, STR("grants"), STR("access-token"));
+    return internal(arena, prefix, STR("grants"), STR("access-token"));
 }
 
 Str cluster_key_user_certificate_grants(Arena *arena, Str prefix)
 {
-    return cluster_key_object(arena, prefix, STR("grants"), STR("user-certificate"));
+    return internal(arena, prefix, STR("grants"), STR("user-certificate"));
 }
 
 Str cluster_key_grants_all(Arena *arena, Str prefix)
 {
-    return cluster_key_object_all(arena, prefix, STR("grants"));
+    return internal_all(arena, prefix, STR("grants"));
 }
 
-Str cluster_key_browser(Arena *arena, Str prefix, Str hash)
+Str cluster_key_browser(Arena *arena, Str prefix, Str credential, Str hash)
 {
-    return key_make(arena, prefix, KEY_BROWSER, &hash, 1);
+    Str parts[] = { credential, hash };
+    return key_make(arena, prefix, KEY_BROWSER, parts, 2);
+}
+
+Str cluster_key_browser_of(Arena *arena, Str prefix, Str credential)
+{
+    return key_make_prefix(arena, prefix, KEY_BROWSER, &credential, 1);
+}
+
+Str cluster_key_browser_grants(Arena *arena, Str prefix, Str credential)
+{
+    Str name = arena_format(arena, "browser of %" STR_FMT, STR_ARG(credential));
+    return internal(arena, prefix, STR("grants"), name);
 }
 
 Str cluster_key_browser_all(Arena *arena, Str prefix)
@@ -204,6 +241,11 @@ Str cluster_key_idempotency_all(Arena *arena, Str prefix)
 Str cluster_key_probe(Arena *arena, Str prefix, Str server)
 {
     return key_make(arena, prefix, KEY_PROBE, &server, 1);
+}
+
+Str cluster_key_leader(Arena *arena, Str prefix)
+{
+    return key_make(arena, prefix, KEY_LEADER, &STR("controllers"), 1);
 }
 
 Str cluster_key_cursor_key(Arena *arena, Str prefix)

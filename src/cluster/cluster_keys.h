@@ -3,6 +3,11 @@
 
 #include "store/keys.h"
 
+/* Records of the servers' own are below internal/<kind>: these kinds, ended by NULL. No object of the API
+ * is there, whatever its kind is called. */
+extern const char *const cluster_internal_kinds[];
+Str cluster_key_internal_all(Arena *arena, Str prefix, const char *kind); /* what they start with */
+
 Str cluster_key_node(Arena *arena, Str prefix, Str name);
 Str cluster_key_node_all(Arena *arena,
                          Str prefix); /* of these and of those that tell who is alive */
@@ -27,10 +32,14 @@ Str cluster_key_token(Arena *arena, Str prefix, Str id);
 Str cluster_key_token_all(Arena *arena, Str prefix);
 Str cluster_key_nonce(Arena *arena, Str prefix, Str nonce);
 Str cluster_key_revocations(Arena *arena, Str prefix);
+/* There when internal records are where this version keeps them (cluster/key_moves.h). */
+Str cluster_key_moved(Arena *arena, Str prefix);
 /* By which servers seal the places in lists. */
 Str cluster_key_cursor_key(Arena *arena, Str prefix);
 /* Which store this is, as the settings of its server have it: a foreign one is noticed. */
 Str cluster_key_store_id(Arena *arena, Str prefix);
+/* There with the lease of the server that leads. */
+Str cluster_key_leader(Arena *arena, Str prefix);
 /* What a server writes to see whether it can. */
 Str cluster_key_probe(Arena *arena, Str prefix, Str server);
 /* What nodes are told about trust; how far the rotation of the CA is; for whom that does not wait. */
@@ -54,9 +63,12 @@ Str cluster_key_user_certificate_all(Arena *arena, Str prefix);
 Str cluster_key_access_token_grants(Arena *arena, Str prefix);
 Str cluster_key_user_certificate_grants(Arena *arena, Str prefix);
 Str cluster_key_grants_all(Arena *arena, Str prefix);
-/* Of a session of a browser, by the hash of its secret. */
-Str cluster_key_browser(Arena *arena, Str prefix, Str hash);
+/* Of a session of a browser, by what it was made from and the hash of its secret. */
+Str cluster_key_browser(Arena *arena, Str prefix, Str credential, Str hash);
+Str cluster_key_browser_of(Arena *arena, Str prefix, Str credential); /* all of one credential */
 Str cluster_key_browser_all(Arena *arena, Str prefix);
+/* Changed with every session that is made from the credential: what its next one is compared with. */
+Str cluster_key_browser_grants(Arena *arena, Str prefix, Str credential);
 Str cluster_key_audit(Arena *arena, Str prefix, uint64_t sequence);
 Str cluster_key_audit_all(Arena *arena, Str prefix);
 Str cluster_key_audit_head(Arena *arena, Str prefix);

@@ -30,9 +30,12 @@ bool item_name(Arena *arena, Str prefix, ItemKind kind, Str key, Str *out)
     if (!key_parse(arena, prefix, key, &key_kind, parts)) {
         return false;
     }
-    *out = kind == ITEM_SESSION ? parts[0] : parts[1];
-    return key_kind == (kind == ITEM_SESSION ? KEY_BROWSER : KEY_OBJECT) &&
-           out->len <= TABLE_NAME_MAX && memchr(out->data, '\0', out->len) == NULL;
+    *out = parts[1];
+    KeyKind wanted = kind == ITEM_SESSION ? KEY_BROWSER
+                     : kind == ITEM_ROLE  ? KEY_OBJECT
+                                          : KEY_INTERNAL;
+    return key_kind == wanted && out->len <= TABLE_NAME_MAX &&
+           memchr(out->data, '\0', out->len) == NULL;
 }
 
 static void *make(size_t size, Str name)

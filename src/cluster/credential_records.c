@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/liveness.h"
+#include "cluster/state.h"
 
 /* The keys that a change reads. */
 enum {
@@ -26,8 +28,6 @@ typedef struct Asked {
     bool is_full, has_swept;
     ClusterDone *done;
     CredentialAdded *added;
-    CredentialsListed *listed;
-    CredentialGot *got;
     void *context;
 } Asked;
 
@@ -54,10 +54,9 @@ static void asked_end(Asked *asked, const Error *err)
     asked_free(asked);
 }
 
-static bool tell_absent(const Asked *asked, Error *err)
+static bool tell_absent(const CredentialRecords *row, Str id, Error *err)
 {
-    return error_set(err, ERROR_NOT_FOUND, "there is no %s '%" STR_FMT "'", asked->row->one,
-                     STR_ARG(asked->id));
+    return error_set(err, ERROR_NOT_FOUND, "there is no %s '%" STR_FMT "'", row->one, STR_ARG(id));
 }
 
 static void change_it(Asked *asked, bool (*decide)(void *, Change *, Error *),
@@ -71,7 +70,7 @@ static void change_it(Asked *asked, bool (*decide)(void *, Change *, Error *),
         keys[SEEN_ROLES + i] = cluster_key_role(arena, prefix, asked->roles[i]);
     }
     change_start(&(ChangeSpec){ .urgent = true,
-                                .store = asked->at.store,
+                                .at = asked->at,
                                 .keys = keys,
                                 .key_count = SEEN_ROLES + asked->role_count,
                                 .counted = { asked->row->all(arena, prefix) },
@@ -84,109 +83,64 @@ static void change_it(Asked *asked, bool (*decide)(void *, Change *, Error *),
 /* --- Listing --------------------------------------------------------------------------------- */
 
 /* False: the key is none that we make. */
-static bool read_entry(Asked *asked, const StoreKv *kv, CredentialEntry *out)
+static bool read_entry(Arena *arena, const CredentialRecords *row, const StateEntry *from,
+                       CredentialEntry *out)
 {
-    Arena *arena = &asked->arena;
-    Str parts[KEYS_PARTS_MAX];
-    KeyKind kind;
+    Str id = from->parts[1];
     Error err;
-    const CredentialRecords *row = asked->row;
-    if (!key_parse(arena, asked->at.prefix, kv->key, &kind, parts) || kind != KEY_OBJECT ||
-        !row->check(parts[1], &err)) {
+    if (from->kind != KEY_INTERNAL || !row->check(id, &err)) {
         return false;
     }
-    *out = (CredentialEntry){ .id = arena_copy(arena, parts[1]), .revision = kv->mod_revision };
+    *out = (CredentialEntry){ .id = arena_copy(arena, id), .revision = from->mod_revision };
     void *record = arena_alloc_zero(arena, row->size);
-    bool is_read = row->read(arena, kv->value, record, &err);
-    if (is_read && str_eq_c(parts[1], (const char *)record + row->id)) {
+    bool is_read = row->read(arena, from->value, record, &err);
+    if (is_read && str_eq_c(id, (const char *)record + row->id)) {
         out->record = record;
         return true;
     }
     if (is_read) {
         error_set(&err, ERROR_INVALID, "it is the record of another %s", row->one);
     }
-    error_wrap(&err, "%" STR_FMT, STR_ARG(kv->key));
+    error_wrap(&err, "%" STR_FMT, STR_ARG(from->key));
     out->error = arena_copy(arena, str_from_c(err.text));
     return true;
 }
 
-static void list_came(void *context, const StoreReply *reply, const Error *err)
+bool credential_records_list(Arena *arena, const ClusterStore *at, const CredentialRecords *row,
+                             Str after, uint32_t limit, CredentialPage *out, Error *err)
 {
-    Asked *asked = context;
-    CredentialPage page = { 0 };
-    if (err == NULL) {
-        const StoreOpReply *range = &reply->ops[0];
-        CredentialEntry *entries = ARENA_ARRAY(&asked->arena, CredentialEntry, range->kv_count);
-        for (uint32_t i = 0; i < range->kv_count; i++) {
-            page.count += read_entry(asked, &range->kvs[i], &entries[page.count]) ? 1 : 0;
-        }
-        page.entries = entries;
-        page.revision = reply->revision;
-        if (range->more && range->kv_count > 0) {
-            page.next = str_from_offset(range->kvs[range->kv_count - 1].key,
-                                        asked->row->all(&asked->arena, asked->at.prefix).len);
-        }
-    }
-    asked->listed(asked->context, err == NULL ? &page : NULL, err);
-    asked_free(asked);
-}
-
-void credential_records_list(const ClusterStore *at, const CredentialRecords *row, Str after,
-                             uint32_t limit, CredentialsListed *done, void *context)
-{
-    Error err;
     if (limit == 0 || limit > CREDENTIAL_PAGE_MAX) {
-        error_set(&err, ERROR_INVALID, "a page has 1 to %d %s", CREDENTIAL_PAGE_MAX, row->many);
-        done(context, NULL, &err);
-        return;
+        return error_set(err, ERROR_INVALID, "a page has 1 to %d %s", CREDENTIAL_PAGE_MAX,
+                         row->many);
     }
-    Asked *asked = asked_new(at, row, STR_EMPTY, context);
-    Arena *arena = &asked->arena;
-    asked->listed = done;
-    Str all = row->all(arena, at->prefix), from = all;
-    if (after.len > 0) {
-        from = arena_join(arena, all, after, STR("\0"));
+    Str all = row->all(arena, at->prefix);
+    Str behind = after.len == 0 ? STR_EMPTY : arena_join(arena, all, after, STR_EMPTY);
+    StateRange range = state_range(at->state, all, behind);
+    CredentialEntry *entries = ARENA_ARRAY(arena, CredentialEntry, limit);
+    *out = (CredentialPage){ .entries = entries, .revision = state_age(at->state).revision };
+    for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
+        if (out->count == limit) {
+            out->next = entries[limit - 1].id;
+            break;
+        }
+        out->count += read_entry(arena, row, entry, &entries[out->count]) ? 1 : 0;
     }
-    StoreOp op = {
-        .kind = STORE_RANGE, .key = from, .end = store_prefix_end(arena, all), .limit = limit
-    };
-    if (!store_op(at->store, &op, list_came, asked, &err)) {
-        list_came(asked, NULL, &err);
-    }
+    return true;
 }
 
-static void one_came(void *context, const StoreReply *reply, const Error *err)
+bool credential_records_get(Arena *arena, const ClusterStore *at, const CredentialRecords *row,
+                            Str id, CredentialEntry *out, Error *err)
 {
-    Asked *asked = context;
-    CredentialEntry entry;
-    Error absent;
-    if (err == NULL &&
-        (reply->ops[0].kv_count == 0 || !read_entry(asked, &reply->ops[0].kvs[0], &entry))) {
-        tell_absent(asked, &absent);
-        err = &absent;
+    if (!row->check(id, err)) {
+        return false;
     }
-    asked->got(asked->context, err == NULL ? &entry : NULL, err);
-    asked_free(asked);
-}
-
-void credential_records_get(const ClusterStore *at, const CredentialRecords *row, Str id,
-                            CredentialGot *done, void *context)
-{
-    Error err;
-    if (!row->check(id, &err)) {
-        done(context, NULL, &err);
-        return;
-    }
-    Asked *asked = asked_new(at, row, id, context);
-    asked->got = done;
-    if (!store_get(at->store, row->key(&asked->arena, at->prefix, id), one_came, asked, &err)) {
-        one_came(asked, NULL, &err);
-    }
+    const StateEntry *entry = state_find(at->state, row->key(arena, at->prefix, id));
+    return (entry != NULL && read_entry(arena, row, entry, out)) || tell_absent(row, id, err);
 }
 
 /* --- Adding ---------------------------------------------------------------------------------- */
 
-static void sweep(Asked *asked, Str after);
+static void sweep(Asked *asked);
 
 static void add_end(Asked *asked, int64_t revision, const Error *err)
 {
@@ -206,9 +160,7 @@ static bool grant_roles(const Asked *asked, Change *change, Error *err)
     }
     if (asked->role_count > 0) {
         change_put(change, asked->row->grants(arena, asked->at.prefix),
-                   arena_format(arena, "{\"format\":\"eden.grants/1\",\"last\":\"%" STR_FMT "\"}",
-                                STR_ARG(asked->id)),
-                   0);
+                   grants_record(arena, asked->id), 0);
     }
     return true;
 }
@@ -234,7 +186,7 @@ static void added(void *context, Change *change, const Error *err)
     Asked *asked = context;
     if (err != NULL && asked->is_full && !asked->has_swept) {
         asked->has_swept = true;
-        sweep(asked, STR_EMPTY);
+        sweep(asked);
     } else {
         add_end(asked, change_written(change), err);
     }
@@ -256,56 +208,54 @@ void credential_records_add(const ClusterStore *at, const CredentialRecords *row
     change_it(asked, add_decide, added);
 }
 
-/* Whether or not somebody else was quicker, there may be room now. */
+/* Whether or not somebody else was quicker, there may be room now; also when nobody knows whether they are
+ * gone, which says nothing of the one that is to be added. */
 static void swept(void *context, const StoreReply *reply, const Error *err)
 {
-    if (err != NULL) {
+    if (err != NULL && err->kind != ERROR_UNKNOWN) {
         add_end(context, 0, err);
     } else {
         change_it(context, add_decide, added);
     }
 }
 
-/* Those of a page that have run out go; when it has none, those of the next one. */
-static void sweep_page(void *context, const CredentialPage *page, const Error *err)
+static int64_t expires_of(const CredentialRecords *row, const CredentialEntry *entry)
 {
-    Asked *asked = context;
+    int64_t expires_ms = INT64_MAX;
+    if (entry->record != NULL) {
+        memcpy(&expires_ms, (const char *)entry->record + row->expires_ms, sizeof expires_ms);
+    }
+    return expires_ms;
+}
+
+/* Those that have run out go, as many as a transaction takes. */
+static void sweep(Asked *asked)
+{
     const CredentialRecords *row = asked->row;
+    Arena *arena = &asked->arena;
     StoreOp ops[STORE_OPS_MAX];
     StoreCompare compares[STORE_OPS_MAX];
     StoreTxn txn = { .compares = compares, .success = ops };
-    Error failure;
-    if (err != NULL) {
-        add_end(asked, 0, err);
-        return;
-    }
-    for (uint32_t i = 0; i < page->count && txn.success_count < STORE_OPS_MAX; i++) {
-        const CredentialEntry *entry = &page->entries[i];
-        int64_t expires_ms = INT64_MAX;
-        if (entry->record != NULL) {
-            memcpy(&expires_ms, (const char *)entry->record + row->expires_ms, sizeof expires_ms);
-        }
-        if (expires_ms <= loop_wall_ms(asked->at.loop)) {
-            Str key = row->key(&asked->arena, asked->at.prefix, entry->id);
+    CredentialEntry entry;
+    Error err;
+    StateRange range = state_range(asked->at.state, row->all(arena, asked->at.prefix), STR_EMPTY);
+    for (const StateEntry *from;
+         txn.success_count < STORE_OPS_MAX && (from = state_next(&range)) != NULL;) {
+        if (read_entry(arena, row, from, &entry) &&
+            expires_of(row, &entry) <= loop_wall_ms(asked->at.loop)) {
+            Str key = arena_copy(arena, from->key);
             compares[txn.compare_count++] = (StoreCompare){ .target = STORE_MOD_REVISION,
                                                             .relation = STORE_EQUAL,
                                                             .key = key,
-                                                            .number = entry->revision };
+                                                            .number = entry.revision };
             ops[txn.success_count++] = (StoreOp){ .kind = STORE_DELETE, .key = key };
         }
     }
-    if (txn.success_count == 0 && page->next.len > 0) {
-        sweep(asked, page->next);
-    } else if (txn.success_count == 0) {
+    if (txn.success_count == 0) {
         change_it(asked, add_decide, added); /* which finds that it is full */
-    } else if (!store_txn(asked->at.store, &txn, swept, asked, &failure)) {
-        add_end(asked, 0, &failure);
+    } else if (!store_txn_sure(asked->at.store, &txn, swept, asked, &err)) {
+        add_end(asked, 0, &err);
     }
-}
-
-static void sweep(Asked *asked, Str after)
-{
-    credential_records_list(&asked->at, asked->row, after, CREDENTIAL_PAGE_MAX, sweep_page, asked);
 }
 
 /* --- Taking back ----------------------------------------------------------------------------- */
@@ -315,7 +265,7 @@ static bool revoke_decide(void *context, Change *change, Error *err)
 {
     const Asked *asked = context;
     if (!change_has(change, SEEN_RECORD)) {
-        return tell_absent(asked, err);
+        return tell_absent(asked->row, asked->id, err);
     }
     if (asked->revision != 0 && change_revision(change, SEEN_RECORD) != asked->revision) {
         return error_set(err, ERROR_CONFLICT, "it was changed in the meantime; read it again");

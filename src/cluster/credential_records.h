@@ -2,7 +2,7 @@
  * users. Each is made once under an id of its own, runs out, and is taken back by removing it; what
  * differs between them stands in a row. Loop thread.
  *
- * Each function calls `done` exactly once, in a later turn or within, also when the store closes.
+ * A function with `done` calls it exactly once, in a later turn or within, also when the store closes.
  * What it is given is borrowed for that call, except the row. Failures beside those named are the
  * store's. */
 #pragma once
@@ -56,16 +56,15 @@ typedef struct CredentialPage {
     int64_t revision; /* of the store */
 } CredentialPage;
 
-typedef void CredentialsListed(void *context, const CredentialPage *page, const Error *err);
-/* Those behind `after`, the `next` of the page before or empty; `limit` from 1 to
- * CREDENTIAL_PAGE_MAX. There may be fewer, and yet more to come. */
-void credential_records_list(const ClusterStore *at, const CredentialRecords *row, Str after,
-                             uint32_t limit, CredentialsListed *done, void *context);
-
-typedef void CredentialGot(void *context, const CredentialEntry *entry, const Error *err);
+/* From the state, without waiting: those behind `after`, the `next` of the page before or empty; `limit`
+ * from 1 to CREDENTIAL_PAGE_MAX. There may be fewer, and yet more to come. */
+MUST_CHECK bool credential_records_list(Arena *arena, const ClusterStore *at,
+                                        const CredentialRecords *row, Str after, uint32_t limit,
+                                        CredentialPage *out, Error *err);
 /* ERROR_NOT_FOUND; ERROR_INVALID for what is no id. */
-void credential_records_get(const ClusterStore *at, const CredentialRecords *row, Str id,
-                            CredentialGot *done, void *context);
+MUST_CHECK bool credential_records_get(Arena *arena, const ClusterStore *at,
+                                       const CredentialRecords *row, Str id, CredentialEntry *out,
+                                       Error *err);
 
 /* From then on it opens nothing. Also for one that cannot be read. `revision` is the one that it must
  * still have, or 0. ERROR_NOT_FOUND; ERROR_INVALID for what is no id; ERROR_CONFLICT when it has

@@ -115,7 +115,8 @@ Credentials *credentials_new(const ClusterStore *at, State *state, Str cluster,
     for (ItemKind kind = 0; kind < ITEM_KIND_COUNT; kind++) {
         credentials->keys[kind] = item_keys(own, at->prefix, kind);
     }
-    credentials->view = (StateView){ .kinds = STATE_KIND(KEY_OBJECT) | STATE_KIND(KEY_BROWSER),
+    credentials->view = (StateView){ .kinds = STATE_KIND(KEY_OBJECT) | STATE_KIND(KEY_INTERNAL) |
+                                              STATE_KIND(KEY_BROWSER),
                                      .changed = changed,
                                      .settled = settled,
                                      .context = credentials };
@@ -292,22 +293,6 @@ bool credentials_by_session(Credentials *credentials, const BrowserSecret *secre
         session->kept_ms = loop_ms;
     }
     return true;
-}
-
-bool credentials_may_log_in(const Credentials *credentials, const Principal *principal, Error *err)
-{
-    const NameTable *sessions = &credentials->tables[ITEM_SESSION];
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < sessions->count; i++) {
-        const SessionItem *session = sessions->items[i];
-        count += session->credential_made_ms == principal->credential_made_ms &&
-                 strcmp(session->credential, principal->credential) == 0;
-    }
-    return count < BROWSER_SESSIONS_OWN_MAX ||
-           error_set(err, ERROR_LIMIT,
-                     "%u sessions of browsers were made from it already; log out, or wait until "
-                     "some end",
-                     count);
 }
 
 bool credentials_check(const Credentials *credentials, Principal *principal, int64_t now_ms,

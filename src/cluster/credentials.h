@@ -50,11 +50,6 @@ MUST_CHECK bool credentials_by_certificate(const Credentials *credentials, const
 MUST_CHECK bool credentials_by_session(Credentials *credentials, const BrowserSecret *secret,
                                        int64_t now_ms, Principal *out, Error *err);
 
-/* Whether one more session may be made from what the principal has shown: nobody takes the places of
- * all others. ERROR_LIMIT. */
-MUST_CHECK bool credentials_may_log_in(const Credentials *credentials, const Principal *principal,
-                                       Error *err);
-
 /* Whether the principal is still who it was, and fills in what has changed: for whoever is served
  * over time. */
 MUST_CHECK bool credentials_check(const Credentials *credentials, Principal *principal,

@@ -7,13 +7,11 @@
 #include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
-#include "pki/json_fields.h"
-
-#define FORMAT "eden.cursor-key/1"
+#include "cluster/state.h"
+#include "lang/record.h"
 
 enum {
-    RECORD_MAX = 512,
-    RECORD_VALUES = 10
+    RECORD_MAX = 512 /* bytes */
 };
 
 typedef struct Waiter {
@@ -30,43 +28,62 @@ struct CursorKey {
     Waiter *first, **last;
 };
 
-static bool record_read(Arena *arena, Str text, SealKey *out)
+typedef struct KeyRecord {
+    Str secret;
+} KeyRecord;
+
+static bool check_secret(Str digits, Error *err)
 {
-    Value object, format, secret;
-    Error err;
-    const JsonField fields[] = { { "format", VALUE_STRING, false, &format },
-                                 { "secret", VALUE_STRING, false, &secret } };
-    if (!json_object_read(arena, text, RECORD_MAX, RECORD_VALUES, &object, &err) ||
-        !json_format_check(object, FORMAT, &err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), &err)) {
+    return (digits.len == 2 * (size_t)SEAL_KEY && hex_is(digits)) ||
+           error_set(err, ERROR_INVALID, "must be a key in hexadecimal digits");
+}
+
+/* Written once, and anew as a whole when it is damaged. */
+static const RecordField key_fields[] = {
+    { "secret", RECORD_TEXT, RECORD_STR_AT(KeyRecord, secret), .is_required = true,
+      .is_secret = true, .check_text = check_secret, .help = "key that seals cursors" },
+    { 0 },
+};
+
+static const RecordFormat key_format = {
+    .format = "eden.cursor-key/1",
+    .what = "the key of cursors",
+    .fields = key_fields,
+    .size = sizeof(KeyRecord),
+    .text_max = RECORD_MAX,
+};
+
+/* False: it cannot be read. */
+static bool take_record(CursorKey *key, Arena *arena, Str text)
+{
+    KeyRecord record;
+    Error damaged;
+    if (!record_read(&key_format, arena, text, RECORD_STORED, &record, &damaged)) {
         return false;
     }
-    Str digits = value_str(secret);
-    if (digits.len != 2 * (size_t)SEAL_KEY || !hex_is(digits)) {
-        return false;
-    }
-    hex_get(digits.data, SEAL_KEY, out->bytes);
+    hex_get(record.secret.data, SEAL_KEY, key->key.bytes);
     return true;
 }
 
 static bool decide(void *context, Change *change, Error *err)
 {
     CursorKey *key = context;
-    char digits[2 * SEAL_KEY + 1];
+    Arena *arena = change_arena(change);
+    KeyRecord record;
     key->is_own = false;
-    if (change_has(change, 0) &&
-        record_read(change_arena(change), change_value(change, 0), &key->key)) {
+    if (change_has(change, 0) && take_record(key, arena, change_value(change, 0))) {
         return true;
     }
     if (!seal_key_make(&key->key, err)) {
         return false;
     }
     key->is_own = true;
+    char digits[2 * SEAL_KEY + 1];
+    Buf text = buf_make_in(arena, RECORD_MAX);
     hex_put(key->key.bytes, SEAL_KEY, digits);
-    change_put(
-        change, change_key(change, 0),
-        arena_format(change_arena(change), "{\"format\":\"" FORMAT "\",\"secret\":\"%s\"}", digits),
-        0);
+    record.secret = str_from_c(digits);
+    record_print(&key_format, &record, &text);
+    change_put(change, change_key(change, 0), buf_str(&text), 0);
     return true;
 }
 
@@ -76,14 +93,19 @@ static void key_destroy(CursorKey *key)
     free(key);
 }
 
+static void warn_unkept(const char *why)
+{
+    log_warning("the key of places in lists cannot be kept; they hold until the server ends",
+                LOG_C("error", why));
+}
+
 static void asked(void *context, Change *change, const Error *err)
 {
     CursorKey *key = context;
     key->is_asked = false;
     key->is_known = err == NULL || key->is_own;
     if (err != NULL && key->is_own) {
-        log_warning("the key of places in lists cannot be kept; they hold until the server ends",
-                    LOG_C("error", err->text));
+        warn_unkept(err->text);
     }
     Waiter *next = key->first;
     key->first = NULL;
@@ -130,8 +152,31 @@ static void add_waiter(CursorKey *key, CursorKeyKnown *done, void *context)
     key->last = &waiter->next;
 }
 
+/* Without the store, which may hang. */
+static void look_at_state(CursorKey *key)
+{
+    const State *state = key->at.state;
+    AUTO_CLEAR(Arena) arena;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (state == NULL) {
+        return;
+    }
+    const StateEntry *entry = state_find(state, cluster_key_cursor_key(&arena, key->at.prefix));
+    StateAge age = state_age(state);
+    if (entry != NULL && take_record(key, &arena, entry->value)) {
+        key->is_known = true;
+    } else if (age.stale_since_ms != 0 && seal_key_make(&key->key, &err)) {
+        key->is_known = true;
+        warn_unkept(age.why);
+    }
+}
+
 void cursor_key_get(CursorKey *key, CursorKeyKnown *done, void *context)
 {
+    if (!key->is_known) {
+        look_at_state(key);
+    }
     if (key->is_known) {
         done(context, &key->key, NULL);
         return;
@@ -146,7 +191,7 @@ void cursor_key_get(CursorKey *key, CursorKeyKnown *done, void *context)
     Change *change;
     key->is_asked = true;
     key->is_own = false;
-    change_start(&(ChangeSpec){ .store = key->at.store,
+    change_start(&(ChangeSpec){ .at = key->at,
                                 .keys = &place,
                                 .key_count = 1,
                                 .decide = decide,

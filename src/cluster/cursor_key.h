@@ -18,5 +18,5 @@ void cursor_key_free(CursorKey *key);
 DEFINE_AUTO(CursorKey, cursor_key_free)
 
 /* Calls `done` once: within, as soon as it is known. The first who ever asks in a cluster makes it; in
- * a store that takes nothing it is good for this process only. */
+ * a store that takes nothing, or while the state is stale, it is good for this process only. */
 void cursor_key_get(CursorKey *key, CursorKeyKnown *done, void *context);

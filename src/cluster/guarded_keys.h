@@ -1,5 +1,5 @@
-/* Keys that nobody changes as keys: the audit log, and what says who may do what. They have their own
- * ways, which check and record. Pure. */
+/* Keys that cannot be changed as keys: the audit log, what says who may do what (roles, and all internal
+ * records), and what controllers rest on (the leader, locks, runs, versions). They have their own ways, which check and record. Pure. */
 #pragma once
 
 #include "base/error.h"

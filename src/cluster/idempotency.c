@@ -4,17 +4,13 @@
 
 #include "base/base64.h"
 #include "base/bug.h"
-#include "base/json_text.h"
 #include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
-#include "pki/json_fields.h"
-
-#define FORMAT "eden.idempotency/1"
+#include "lang/record.h"
 
 enum {
-    RECORD_MAX = 2 * IDEMPOTENCY_BODY_MAX,
-    RECORD_NODES = 20,
+    RECORD_MAX = 2 * IDEMPOTENCY_BODY_MAX, /* bytes */
 };
 
 DEFINE_ENUM_NAMES(
@@ -77,58 +73,67 @@ bool idempotent_request_make(Str credential, Str key, Str method, Str target, St
 
 /* --- Records --------------------------------------------------------------------------------- */
 
-typedef struct Record {
+typedef struct KeptBody {
+    bool is_kept;
+    Str bytes;
+} KeptBody;
+
+typedef struct RequestRecord {
     Str digest;
-    bool has_body;
-    IdempotencyAnswer answer; /* with status 0: it is under way */
-} Record;
+    int status; /* 0: it is under way */
+    Str etag, location;
+    KeptBody body;
+    Value unknown;
+} RequestRecord;
 
-static void put_field(Buf *out, const char *name, Str text)
+static bool body_decode(Arena *arena, Value value, void *member, Error *err)
 {
-    if (text.len > 0) {
-        buf_put_format(out, ",\"%s\":", name);
-        json_text_put(out, text);
-    }
+    KeptBody *body = member;
+    body->is_kept = true;
+    return base64_decode(arena, value_str(value), &body->bytes) ||
+           error_set(err, ERROR_INVALID, "must be base64");
 }
 
-static void put_record(const char *digest, const IdempotencyAnswer *answer, bool has_body, Buf *out)
+static void body_encode(const void *member, Buf *out)
 {
-    buf_put_format(out, "{\"format\":\"" FORMAT "\",\"digest\":\"%s\",\"status\":%d", digest,
-                   answer->status);
-    if (has_body) {
-        put_field(out, "etag", answer->etag);
-        put_field(out, "location", answer->location);
-        buf_put_c(out, ",\"body\":\"");
-        base64_put(out, answer->body);
-        buf_put_char(out, '"');
-    }
-    buf_put_char(out, '}');
+    const KeptBody *body = member;
+    buf_put_char(out, '"');
+    base64_put(out, body->bytes);
+    buf_put_char(out, '"');
 }
 
-static bool read_record(Arena *arena, Str text, Record *out, Error *err)
+static bool body_is_empty(const void *member)
 {
-    Value object, said, digest, status, body = value_missing();
-    Value etag = value_string(STR_EMPTY), location = value_string(STR_EMPTY);
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },      { "digest", VALUE_STRING, false, &digest },
-        { "status", VALUE_INT, false, &status },       { "etag", VALUE_STRING, true, &etag },
-        { "location", VALUE_STRING, true, &location }, { "body", VALUE_STRING, true, &body },
-    };
-    if (!json_object_read(arena, text, RECORD_MAX, RECORD_NODES, &object, err) ||
-        !json_format_check(object, FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
-        return error_wrap(err, "the record of an earlier request");
-    }
-    *out = (Record){ .digest = value_str(digest), .has_body = value_is_string(body) };
-    if (status.integer < 0 || status.integer > 999 ||
-        (out->has_body && !base64_decode(arena, value_str(body), &out->answer.body))) {
-        return error_set(err, ERROR_INVALID,
-                         "the record of an earlier request: a field is out of its range");
-    }
-    out->answer.status = (int)status.integer;
-    out->answer.etag = value_str(etag);
-    out->answer.location = value_str(location);
-    return true;
+    return !((const KeptBody *)member)->is_kept;
+}
+
+static const RecordCodec body_codec = { body_decode, body_encode, body_is_empty };
+
+static const RecordField request_fields[] = {
+    { "digest", RECORD_TEXT, RECORD_STR_AT(RequestRecord, digest), .is_required = true,
+      .help = "digest of the request" },
+    { "status", RECORD_INT, RECORD_INT_AT(RequestRecord, status), .is_required = true, .max = 999,
+      .help = "status of the answer; 0: the request is in progress" },
+    { "etag", RECORD_TEXT, RECORD_STR_AT(RequestRecord, etag), .help = "its ETag" },
+    { "location", RECORD_TEXT, RECORD_STR_AT(RequestRecord, location), .help = "its Location" },
+    { "body", RECORD_TEXT, RECORD_CODED_AT(RequestRecord, body, KeptBody, body_codec),
+      .help = "its body, in base64" },
+    { RECORD_UNKNOWN_AT(RequestRecord, unknown) },
+    { 0 },
+};
+
+static const RecordFormat request_format = {
+    .format = "eden.idempotency/1",
+    .what = "the record of an earlier request",
+    .fields = request_fields,
+    .size = sizeof(RequestRecord),
+    .text_max = RECORD_MAX,
+};
+
+static bool read_record(Change *change, RequestRecord *out, Error *err)
+{
+    return record_read(&request_format, change_arena(change), change_value(change, 0),
+                       RECORD_STORED, out, err);
 }
 
 /* --- Claiming -------------------------------------------------------------------------------- */
@@ -159,7 +164,8 @@ static bool claim_new(const Claim *claim, Change *change, Error *err)
         return error_set(err, ERROR_LIMIT, "too many requests with an Idempotency-Key are kept");
     }
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
-    put_record(claim->request.digest, &(IdempotencyAnswer){ .status = 0 }, false, &text);
+    record_print(&request_format, &(RequestRecord){ .digest = str_from_c(claim->request.digest) },
+                 &text);
     change_put(change, change_key(change, 0), buf_str(&text), IDEMPOTENCY_PENDING_S);
     return true;
 }
@@ -167,23 +173,26 @@ static bool claim_new(const Claim *claim, Change *change, Error *err)
 static bool claim_decide(void *context, Change *change, Error *err)
 {
     Claim *claim = context;
-    Record record;
+    RequestRecord record;
     claim->state = IDEMPOTENCY_NEW;
     if (!change_has(change, 0)) {
         return claim_new(claim, change, err);
     }
-    if (!read_record(change_arena(change), change_value(change, 0), &record, err)) {
+    if (!read_record(change, &record, err)) {
         return false;
     }
     if (!str_eq_c(record.digest, claim->request.digest)) {
         claim->state = IDEMPOTENCY_OTHER;
-    } else if (record.answer.status == 0) {
+    } else if (record.status == 0) {
         claim->state = IDEMPOTENCY_IN_FLIGHT;
-    } else if (!record.has_body) {
+    } else if (!record.body.is_kept) {
         claim->state = IDEMPOTENCY_UNKEPT;
     } else {
         claim->state = IDEMPOTENCY_REPLAY;
-        claim->answer = record.answer;
+        claim->answer = (IdempotencyAnswer){ .status = record.status,
+                                             .body = record.body.bytes,
+                                             .etag = record.etag,
+                                             .location = record.location };
     }
     return true;
 }
@@ -209,7 +218,7 @@ void idempotency_claim(const ClusterStore *at, const IdempotentRequest *request,
     Str key = cluster_key_idempotency(&arena, at->prefix, str_from_c(request->name));
     Str all = cluster_key_idempotency_all(&arena, at->prefix);
     Str own = arena_join(&arena, all, str_from(request->name, IDEMPOTENCY_WHO_TEXT), STR_EMPTY);
-    change_start(&(ChangeSpec){ .store = at->store,
+    change_start(&(ChangeSpec){ .at = *at,
                                 .keys = &key,
                                 .key_count = 1,
                                 .counted = { [COUNT_ALL] = all, [COUNT_OWN] = own },
@@ -224,7 +233,8 @@ void idempotency_claim(const ClusterStore *at, const IdempotentRequest *request,
 typedef struct Ending {
     Arena arena;
     char digest[SHA256_HEX + 1];
-    Str record; /* empty: none, it goes */
+    bool is_kept;         /* else it goes */
+    RequestRecord record; /* in its arena, with that digest */
     ClusterDone *done;
     void *context;
 } Ending;
@@ -233,13 +243,15 @@ typedef struct Ending {
 static bool ending_decide(void *context, Change *change, Error *err)
 {
     const Ending *ending = context;
-    Record record;
-    bool is_own = change_has(change, 0) &&
-                  read_record(change_arena(change), change_value(change, 0), &record, err) &&
-                  str_eq_c(record.digest, ending->digest) && record.answer.status == 0;
-    if (ending->record.len > 0 && (is_own || !change_has(change, 0))) {
-        change_put(change, change_key(change, 0), ending->record, IDEMPOTENCY_KEPT_S);
-    } else if (ending->record.len == 0 && is_own) {
+    RequestRecord claimed, record = ending->record;
+    bool is_own = change_has(change, 0) && read_record(change, &claimed, err) &&
+                  str_eq_c(claimed.digest, ending->digest) && claimed.status == 0;
+    if (ending->is_kept && (is_own || !change_has(change, 0))) {
+        Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
+        record.unknown = is_own ? claimed.unknown : value_missing();
+        record_print(&request_format, &record, &text);
+        change_put(change, change_key(change, 0), buf_str(&text), IDEMPOTENCY_KEPT_S);
+    } else if (!ending->is_kept && is_own) {
         change_delete(change, change_key(change, 0));
     }
     return true;
@@ -253,18 +265,28 @@ static void ending_done(void *context, Change *change, const Error *err)
     free(ending);
 }
 
-static void end(const ClusterStore *at, const IdempotentRequest *request, Str record,
-                ClusterDone *done, void *context)
+/* NULL: nothing is kept of it. */
+static void end(const ClusterStore *at, const IdempotentRequest *request,
+                const RequestRecord *record, ClusterDone *done, void *context)
 {
     Ending *ending = memory_new(sizeof *ending);
-    arena_init(&ending->arena, ARENA_UNLIMITED);
+    Arena *arena = &ending->arena;
+    arena_init(arena, ARENA_UNLIMITED);
     memcpy(ending->digest, request->digest, sizeof ending->digest);
-    ending->record = arena_copy(&ending->arena, record);
+    if (record != NULL) {
+        ending->is_kept = true;
+        ending->record = (RequestRecord){ .digest = str_from_c(ending->digest),
+                                          .status = record->status,
+                                          .etag = arena_copy(arena, record->etag),
+                                          .location = arena_copy(arena, record->location),
+                                          .body = record->body };
+        ending->record.body.bytes = arena_copy(arena, record->body.bytes);
+    }
     ending->done = done;
     ending->context = context;
     Change *change;
     Str key = cluster_key_idempotency(&ending->arena, at->prefix, str_from_c(request->name));
-    change_start(&(ChangeSpec){ .store = at->store,
+    change_start(&(ChangeSpec){ .at = *at,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = ending_decide,
@@ -277,15 +299,19 @@ void idempotency_finish(const ClusterStore *at, const IdempotentRequest *request
                         const IdempotencyAnswer *answer, bool holds_secret, ClusterDone *done,
                         void *context)
 {
-    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     bool is_kept = !holds_secret && answer->body.len <= IDEMPOTENCY_BODY_MAX;
     BUG_IF(answer->status < 100 || answer->status > 999);
-    put_record(request->digest, answer, is_kept, &text);
-    end(at, request, buf_str(&text), done, context);
+    RequestRecord record = { .status = answer->status };
+    if (is_kept) {
+        record.etag = answer->etag;
+        record.location = answer->location;
+        record.body = (KeptBody){ true, answer->body };
+    }
+    end(at, request, &record, done, context);
 }
 
 void idempotency_forget(const ClusterStore *at, const IdempotentRequest *request, ClusterDone *done,
                         void *context)
 {
-    end(at, request, STR_EMPTY, done, context);
+    end(at, request, NULL, done, context);
 }

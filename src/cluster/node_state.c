@@ -1,42 +1,9 @@
 #include "cluster/node_state.h"
 
-#include "base/json_text.h"
 #include "cluster/watched_image.h"
+#include "lang/record.h"
 #include "net/address.h"
-#include "pki/json_fields.h"
 #include "sys/file.h"
-
-enum {
-    STATE_NODES = 16 + 8 * NODE_SERVERS_MAX /* values in the text */
-};
-
-#define FORMAT "eden.agent/1"
-
-static void put_text(Buf *out, const char *name, Str text)
-{
-    buf_put_format(out, "\"%s\": ", name);
-    json_text_put(out, text);
-}
-
-void node_state_print(const NodeState *state, Buf *out)
-{
-    buf_put_c(out, "{\n  \"format\": \"" FORMAT "\",\n  ");
-    put_text(out, "cluster", str_from_c(state->cluster));
-    buf_put_c(out, ",\n  ");
-    put_text(out, "node", str_from_c(state->node));
-    buf_put_c(out, ",\n  \"servers\": [");
-    for (uint32_t i = 0; i < state->server_count; i++) {
-        const NodeServer *server = &state->servers[i];
-        buf_put_c(out, i > 0 ? ",\n    {" : "\n    {");
-        put_text(out, "node", str_from_c(server->node));
-        buf_put_c(out, ", ");
-        put_text(out, "rpc", server->rpc);
-        buf_put_c(out, ", ");
-        put_text(out, "api", server->api);
-        buf_put_c(out, "}");
-    }
-    buf_put_c(out, "\n  ]\n}\n");
-}
 
 static bool check_address(Str text, Error *err)
 {
@@ -44,70 +11,53 @@ static bool check_address(Str text, Error *err)
     return address_parse(text, 1, &address, err);
 }
 
-static bool read_server(Arena *arena, Value object, NodeServer *out, Error *err)
+static bool check_state(const void *record, Error *err)
 {
-    Value node, rpc, api;
-    const JsonField fields[] = {
-        { "node", VALUE_STRING, false, &node },
-        { "rpc", VALUE_STRING, false, &rpc },
-        { "api", VALUE_STRING, false, &api },
-    };
-    if (!json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !node_name_check(value_str(node), err) || !check_address(value_str(rpc), err) ||
-        !check_address(value_str(api), err)) {
-        return false;
-    }
-    if (!json_copy(node, out->node, sizeof out->node)) {
-        return error_set(err, ERROR_INVALID, "a name is too long");
-    }
-    out->rpc = arena_copy(arena, value_str(rpc));
-    out->api = arena_copy(arena, value_str(api));
-    return true;
+    const NodeState *state = record;
+    return state->server_count > 0 || error_set(err, ERROR_INVALID, "'servers': must not be empty");
 }
 
-static bool read_servers(Arena *arena, Value list, NodeState *state, Error *err)
+static const RecordField server_fields[] = {
+    { "node", RECORD_TEXT, RECORD_CHARS_AT(NodeServer, node), .is_required = true,
+      .check_text = node_name_check, .help = "name of the server" },
+    { "rpc", RECORD_TEXT, RECORD_STR_AT(NodeServer, rpc), .is_required = true,
+      .check_text = check_address, .help = "its address for nodes" },
+    { "api", RECORD_TEXT, RECORD_STR_AT(NodeServer, api), .is_required = true,
+      .check_text = check_address, .help = "its address for the API" },
+    { RECORD_UNKNOWN_AT(NodeServer, unknown) },
+    { 0 },
+};
+
+static const RecordField state_fields[] = {
+    { "cluster", RECORD_TEXT, RECORD_CHARS_AT(NodeState, cluster), .is_required = true,
+      .check_text = cluster_name_check, .help = "name of the cluster" },
+    { "node", RECORD_TEXT, RECORD_CHARS_AT(NodeState, node), .is_required = true,
+      .check_text = node_name_check, .help = "name of this node" },
+    { "servers", RECORD_OBJECT,
+      RECORD_POINTER_AT(NodeState, servers, server_count, NODE_SERVERS_MAX, NodeServer,
+                        server_fields),
+      .is_required = true, .help = "servers of the cluster" },
+    { RECORD_UNKNOWN_AT(NodeState, unknown) },
+    { 0 },
+};
+
+static const RecordFormat state_format = {
+    .format = "eden.agent/1",
+    .what = AGENT_STATE,
+    .fields = state_fields,
+    .size = sizeof(NodeState),
+    .text_max = NODE_STATE_MAX,
+    .check = check_state,
+};
+
+void node_state_print(const NodeState *state, Buf *out)
 {
-    uint32_t count = list.list->len;
-    if (count == 0 || count > NODE_SERVERS_MAX) {
-        return error_set(err, ERROR_INVALID, "'servers' is a list of 1 to %d", NODE_SERVERS_MAX);
-    }
-    NodeServer *servers = ARENA_ARRAY(arena, NodeServer, count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (list.list->items[i].kind != VALUE_MAP) {
-            return error_set(err, ERROR_INVALID, "server %u is no object", i + 1);
-        }
-        if (!read_server(arena, list.list->items[i], &servers[i], err)) {
-            return error_wrap(err, "server %u", i + 1);
-        }
-    }
-    state->servers = servers;
-    state->server_count = count;
-    return true;
+    record_print_file(&state_format, state, out);
 }
 
 bool node_state_read(Arena *arena, Str text, NodeState *out, Error *err)
 {
-    Value object, said, cluster, node, servers;
-    NodeState state = { 0 };
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },
-        { "cluster", VALUE_STRING, false, &cluster },
-        { "node", VALUE_STRING, false, &node },
-        { "servers", VALUE_LIST, false, &servers },
-    };
-    if (!json_object_read(arena, text, NODE_STATE_MAX, STATE_NODES, &object, err) ||
-        !json_format_check(object, FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !cluster_name_check(value_str(cluster), err) || !node_name_check(value_str(node), err) ||
-        !read_servers(arena, servers, &state, err)) {
-        return error_wrap(err, AGENT_STATE);
-    }
-    if (!json_copy(cluster, state.cluster, sizeof state.cluster) ||
-        !json_copy(node, state.node, sizeof state.node)) {
-        return error_set(err, ERROR_INVALID, AGENT_STATE ": a name is too long");
-    }
-    *out = state;
-    return true;
+    return record_read(&state_format, arena, arena_copy(arena, text), RECORD_STORED, out, err);
 }
 
 bool node_state_save(const Directory *agent, const NodeState *state, Error *err)

@@ -33,6 +33,7 @@ typedef struct NodeServer {
     char node[NODE_NAME_MAX + 1]; /* whose certificate it must show */
     Str rpc;                      /* "10.0.0.1:1337" */
     Str api;                      /* "10.0.0.1:1338" */
+    Value unknown;                /* what a newer eden wrote beside that */
 } NodeServer;
 
 typedef struct NodeState {
@@ -40,6 +41,7 @@ typedef struct NodeState {
     char node[NODE_NAME_MAX + 1];
     const NodeServer *servers; /* at least one */
     uint32_t server_count;
+    Value unknown;
 } NodeState;
 
 void node_state_print(const NodeState *state, Buf *out);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/str_map.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/state.h"
 
 enum {
     PAGE_MAX = STORE_OPS_MAX, /* keys of one step, all of which may have to go */
@@ -24,10 +25,16 @@ typedef struct Walk {
 
 struct NodeSweep {
     ClusterStore at;
+    StoreCompare fence;
     Arena arena;
-    StoreWatch *watch;
+    StateView view; /* of who is removed */
     Walk *walk;
-    bool again; /* more was removed since it began */
+    bool is_told; /* of one more, in what the state tells at present */
+    bool again;   /* more was removed since it began */
+    bool is_over; /* the fence did not hold */
+    /* Of the election and of the last write: names are taken from a state that knows it, because one that
+     * was free before may be given again. */
+    int64_t revision;
     LoopTimer retry;
 };
 
@@ -41,7 +48,9 @@ static void walk_end(Walk *walk, bool is_done)
         if (is_done && walk->deleted > 0) {
             log_info("deleted what removed nodes have left", LOG_INT("keys", walk->deleted));
         }
-        if (!is_done) {
+        if (sweep->is_over) {
+            log_info("another server leads; it deletes what removed nodes have left");
+        } else if (!is_done) {
             loop_timer_start(&sweep->retry, RETRY_MS);
         } else if (sweep->again) {
             start(sweep);
@@ -54,9 +63,31 @@ static void walk_end(Walk *walk, bool is_done)
 
 /* --- Steps ----------------------------------------------------------------------------------- */
 
+/* Every change of the store, with the fence. */
+static void write_ops(Walk *walk, const StoreOp *ops, uint32_t count, StoreDone *done)
+{
+    StoreTxn txn = {
+        .compares = &walk->sweep->fence, .compare_count = 1, .success = ops, .success_count = count
+    };
+    Error err;
+    if (!store_txn(walk->sweep->at.store, &txn, done, walk, &err)) {
+        walk_end(walk, false);
+    }
+}
+
+/* Whether it goes on. */
+static bool is_written(const Walk *walk, const StoreReply *reply, const Error *err)
+{
+    if (err == NULL && walk->sweep != NULL) {
+        walk->sweep->is_over = !reply->succeeded;
+        walk->sweep->revision = reply->revision;
+    }
+    return err == NULL && reply->succeeded;
+}
+
 static void finished(void *context, const StoreReply *reply, const Error *err)
 {
-    walk_end(context, err == NULL);
+    walk_end(context, is_written(context, reply, err));
 }
 
 /* Nothing else is left of them: the names are free. */
@@ -65,18 +96,13 @@ static void free_names(Walk *walk)
     StoreOp ops[STORE_OPS_MAX];
     uint32_t count = 0, at = 0;
     const StrMapEntry *entry;
-    while (count < STORE_OPS_MAX && (entry = str_map_next(&walk->names, &at)) != NULL) {
+    while ((entry = str_map_next(&walk->names, &at)) != NULL) {
         ops[count++] = (StoreOp){
             .kind = STORE_DELETE,
             .key = cluster_key_removed(&walk->arena, walk->sweep->at.prefix, entry->key),
         };
     }
-    walk->sweep->again = walk->sweep->again || walk->names.count > count;
-    StoreTxn txn = { .success = ops, .success_count = count };
-    Error err;
-    if (!store_txn(walk->sweep->at.store, &txn, finished, walk, &err)) {
-        walk_end(walk, false);
-    }
+    write_ops(walk, ops, count, finished);
 }
 
 static void step(Walk *walk);
@@ -84,7 +110,7 @@ static void step(Walk *walk);
 static void deleted(void *context, const StoreReply *reply, const Error *err)
 {
     Walk *walk = context;
-    if (err != NULL || walk->sweep == NULL) {
+    if (!is_written(walk, reply, err) || walk->sweep == NULL) {
         walk_end(walk, false);
     } else {
         step(walk);
@@ -121,12 +147,10 @@ static void page_came(void *context, const StoreReply *reply, const Error *err)
                                           STR("\0"), STR_EMPTY)
                              : STR_EMPTY;
     walk->deleted += count;
-    StoreTxn txn = { .success = ops, .success_count = count };
-    Error failure;
     if (count == 0) {
         step(walk);
-    } else if (!store_txn(walk->sweep->at.store, &txn, deleted, walk, &failure)) {
-        walk_end(walk, false);
+    } else {
+        write_ops(walk, ops, count, deleted);
     }
 }
 
@@ -150,28 +174,28 @@ static void step(Walk *walk)
 
 /* --- Names ----------------------------------------------------------------------------------- */
 
-static void names_came(void *context, const StoreReply *reply, const Error *err)
+static void names_known(void *context)
 {
     Walk *walk = context;
-    if (err != NULL || walk->sweep == NULL) {
+    const NodeSweep *sweep = walk->sweep;
+    /* A name that was freed may have been given again: by a state that is behind nothing is deleted. */
+    if (sweep == NULL || state_age(sweep->at.state).is_behind ||
+        state_age(sweep->at.state).revision < sweep->revision) {
         walk_end(walk, false);
         return;
     }
-    const StoreOpReply *range = &reply->ops[0];
-    for (uint32_t i = 0; i < range->kv_count; i++) {
-        KeyKind kind;
-        Str parts[KEYS_PARTS_MAX];
-        if (key_parse(&walk->names_arena, walk->sweep->at.prefix, range->kvs[i].key, &kind,
-                      parts) &&
-            kind == KEY_REMOVED) {
-            str_map_put(&walk->names, parts[0], walk);
-        }
+    const StateEntry *entry;
+    StateRange range = state_range(
+        sweep->at.state, cluster_key_removed_all(&walk->arena, sweep->at.prefix), STR_EMPTY);
+    while (walk->names.count < STORE_OPS_MAX && (entry = state_next(&range)) != NULL) {
+        str_map_put(&walk->names, arena_copy(&walk->names_arena, entry->parts[0]), walk);
     }
     if (walk->names.count == 0) {
         walk_end(walk, true);
         return;
     }
-    walk->next = arena_join(&walk->arena, walk->sweep->at.prefix, STR("/"), STR_EMPTY);
+    walk->sweep->again = walk->names.count == STORE_OPS_MAX; /* perhaps there are more */
+    walk->next = arena_join(&walk->arena, sweep->at.prefix, STR("/"), STR_EMPTY);
     step(walk);
 }
 
@@ -184,61 +208,32 @@ static void start(NodeSweep *sweep)
     str_map_init(&walk->names, &walk->names_arena);
     sweep->walk = walk;
     sweep->again = false;
-    Str all = cluster_key_removed_all(&walk->arena, sweep->at.prefix);
-    StoreOp op = { .kind = STORE_RANGE,
-                   .key = all,
-                   .end = store_prefix_end(&walk->arena, all),
-                   .keys_only = true,
-                   .limit = STORE_OPS_MAX };
-    Error err;
-    if (!store_op(sweep->at.store, &op, names_came, walk, &err)) {
-        walk_end(walk, false);
-    }
+    state_wait(sweep->at.state, sweep->revision, names_known, walk);
 }
 
 static void poke(NodeSweep *sweep)
 {
     if (sweep->walk != NULL) {
         sweep->again = true;
-    } else {
+    } else if (!sweep->is_over) {
         loop_timer_stop(&sweep->retry);
         start(sweep);
     }
 }
 
-static void watch(NodeSweep *sweep);
-
-static void removed_came(void *context, const StoreBatch *batch)
+static void removed_changed(void *context, const StateEntry *now, const StateEntry *before)
 {
     NodeSweep *sweep = context;
-    if (batch->resync) {
-        store_watch_cancel(TAKE(sweep->watch));
-        watch(sweep);
-        poke(sweep); /* for what was removed meanwhile */
-        return;
-    }
-    for (uint32_t i = 0; i < batch->count; i++) {
-        if (!batch->events[i].deleted) {
-            poke(sweep);
-            break;
-        }
-    }
-    if (batch->count > 0) {
-        store_watch_ack(sweep->watch);
-    }
+    sweep->is_told = sweep->is_told || now != NULL;
 }
 
-static void watch(NodeSweep *sweep)
+static void removed_settled(void *context)
 {
-    Str all = cluster_key_removed_all(&sweep->arena, sweep->at.prefix);
-    StoreWatchSpec spec = { .key = all,
-                            .end = store_prefix_end(&sweep->arena, all),
-                            .done = removed_came,
-                            .context = sweep };
-    Error err;
-    if (!store_watch(sweep->at.store, &spec, &sweep->watch, &err)) {
-        log_error("cannot watch for removed nodes; a restart deletes what they leave",
-                  LOG_C("why", err.text));
+    NodeSweep *sweep = context;
+    bool is_told = sweep->is_told;
+    sweep->is_told = false;
+    if (is_told) {
+        poke(sweep);
     }
 }
 
@@ -249,15 +244,21 @@ static void retry_runs(void *context)
 
 /* --- Life ------------------------------------------------------------------------------------ */
 
-NodeSweep *node_sweep_new(const ClusterStore *at)
+NodeSweep *node_sweep_new(const ClusterStore *at, const StoreCompare *fence)
 {
     NodeSweep *sweep = memory_new(sizeof *sweep);
     arena_init(&sweep->arena, ARENA_UNLIMITED);
     sweep->at = *at;
     sweep->at.prefix = arena_copy(&sweep->arena, at->prefix);
+    sweep->fence = *fence;
+    sweep->fence.key = arena_copy(&sweep->arena, fence->key);
     loop_timer_init(&sweep->retry, at->loop, retry_runs, sweep);
-    watch(sweep);
-    start(sweep);
+    sweep->revision = fence->number;
+    sweep->view = (StateView){ .kinds = STATE_KIND(KEY_REMOVED),
+                               .changed = removed_changed,
+                               .settled = removed_settled,
+                               .context = sweep };
+    state_attach(at->state, &sweep->view);
     return sweep;
 }
 
@@ -269,7 +270,7 @@ void node_sweep_free(NodeSweep *sweep)
     if (sweep->walk != NULL) {
         sweep->walk->sweep = NULL;
     }
-    store_watch_cancel(sweep->watch);
+    state_detach(sweep->at.state, &sweep->view);
     loop_timer_stop(&sweep->retry);
     arena_clear(&sweep->arena);
     free(sweep);

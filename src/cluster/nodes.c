@@ -1,82 +1,52 @@
+/* Reading nodes: those of the roster, then the machines that ask. */
 #include "cluster/nodes.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/bug.h"
-#include "base/memory.h"
 #include "base/suggest.h"
+#include "base/vec.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/object_selector.h"
+#include "lang/record.h"
 
-/* All keys that start with `prefix`. */
-static StoreOp range_of(Arena *arena, Str prefix, bool keys_only)
-{
-    return (StoreOp){ .kind = STORE_RANGE,
-                      .key = prefix,
-                      .end = store_prefix_end(arena, prefix),
-                      .keys_only = keys_only };
-}
+enum {
+    SESSION_MAX = 16 << 10 /* bytes */
+};
 
-/* --- Names that nobody has ------------------------------------------------------------------- */
+#define AFTER_NODES   STR("nodes/")
+#define AFTER_WAITING STR("waiting/")
 
-typedef struct Unknown {
-    char name[NODE_NAME_MAX + 1];
-    Str prefix;
-    Arena arena;
-    ClusterDone *done;
-    void *context;
-} Unknown;
+/* --- Names that nothing has ------------------------------------------------------------------- */
 
 /* The names of both kinds are the last part of their keys. */
-static void offer_names(Unknown *unknown, const StoreOpReply *reply, Suggest *suggest)
+static void offer_names(const State *state, Str prefix, KeyKind kind, uint32_t part,
+                        Suggest *suggest)
 {
-    for (uint32_t i = 0; i < reply->kv_count; i++) {
-        KeyKind kind;
-        Str parts[KEYS_PARTS_MAX];
-        if (key_parse(&unknown->arena, unknown->prefix, reply->kvs[i].key, &kind, parts) &&
-            (kind == KEY_NODE || kind == KEY_OBJECT)) {
-            suggest_offer(suggest, parts[kind == KEY_NODE ? 0 : 1]);
+    const StateEntry *entry;
+    for (StateRange range = state_range(state, prefix, STR_EMPTY);
+         (entry = state_next(&range)) != NULL;) {
+        if (entry->kind == kind) {
+            suggest_offer(suggest, entry->parts[part]);
         }
     }
 }
 
-static void names_listed(void *context, const StoreReply *reply, const Error *err)
+bool nodes_unknown(const ClusterStore *at, Str name, Error *err)
 {
-    Unknown *unknown = context;
-    Error out;
+    AUTO_CLEAR(Arena) arena;
     Str near;
-    Suggest suggest = suggest_make(str_from_c(unknown->name));
-    for (uint32_t i = 0; err == NULL && i < reply->op_count; i++) {
-        offer_names(unknown, &reply->ops[i], &suggest);
+    Suggest suggest = suggest_make(name);
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (at->state != NULL) {
+        offer_names(at->state, cluster_key_node_all(&arena, at->prefix), KEY_NODE, 0, &suggest);
+        offer_names(at->state, cluster_key_joining_all(&arena, at->prefix), KEY_INTERNAL, 1,
+                    &suggest);
     }
     if (suggest_found(&suggest, &near)) {
-        error_set(&out, ERROR_NOT_FOUND, "there is no node '%s'; did you mean '%" STR_FMT "'?",
-                  unknown->name, STR_ARG(near));
-    } else {
-        error_set(&out, ERROR_NOT_FOUND, "there is no node '%s'", unknown->name);
+        return error_set(err, ERROR_NOT_FOUND,
+                         "there is no node '%" STR_FMT "'; did you mean '%" STR_FMT "'?",
+                         STR_ARG(name), STR_ARG(near));
     }
-    unknown->done(unknown->context, &out);
-    arena_clear(&unknown->arena);
-    free(unknown);
-}
-
-void nodes_tell_unknown(const ClusterStore *at, Str name, ClusterDone *done, void *context)
-{
-    Unknown *unknown = memory_new(sizeof *unknown);
-    Error err;
-    BUG_IF(name.len > NODE_NAME_MAX);
-    memcpy(unknown->name, name.data, name.len);
-    arena_init(&unknown->arena, ARENA_UNLIMITED);
-    unknown->prefix = arena_copy(&unknown->arena, at->prefix);
-    unknown->done = done;
-    unknown->context = context;
-    Arena *arena = &unknown->arena;
-    StoreOp ops[] = { range_of(arena, cluster_key_node_all(arena, at->prefix), true),
-                      range_of(arena, cluster_key_joining_all(arena, at->prefix), true) };
-    StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
-    if (!store_txn(at->store, &txn, names_listed, unknown, &err)) {
-        names_listed(unknown, NULL, &err);
-    }
+    return error_set(err, ERROR_NOT_FOUND, "there is no node '%" STR_FMT "'", STR_ARG(name));
 }
 
 /* --- Records --------------------------------------------------------------------------------- */
@@ -88,164 +58,219 @@ bool node_record_is_revoked(const NodeRecord *record, const RevocationList *list
            !revocation_check(list, str_from_c(record->name), str_from_c(record->serial), &why);
 }
 
-static Str fault_of(Arena *arena, const StoreKv *kv, const Error *err)
-{
-    return arena_format(arena, "%" STR_FMT ": %s", STR_ARG(kv->key), err->text);
-}
+/* What lists show of "eden.session/1". */
+typedef struct Budget {
+    int64_t stored, limited_ms;
+    char limit[sizeof(((NodeEntry *)NULL)->limit)];
+} Budget;
 
-static void copy_name(Str name, char out[NODE_NAME_MAX + 1])
-{
-    size_t len = name.len < NODE_NAME_MAX ? name.len : NODE_NAME_MAX;
-    memcpy(out, name.data, len);
-    out[len] = '\0';
-}
+static const RecordField budget_fields[] = {
+    { "stored", RECORD_INT, RECORD_INT_AT(Budget, stored), .help = "bytes of its results" },
+    { "limited_ms", RECORD_INT, RECORD_INT_AT(Budget, limited_ms),
+      .help = "when it met a limit last" },
+    { "limit", RECORD_TEXT, RECORD_CHARS_AT(Budget, limit), .help = "which one" },
+    { 0 },
+};
 
-/* Pages go on behind the name of the last one: it has to be that of the key. */
-static bool check_name(Str name, const char *told, Error *err)
-{
-    return str_eq_c(name, told) ||
-           error_set(err, ERROR_INVALID, "the record has another name, '%s'", told);
-}
+static const RecordFormat budget_format = {
+    .format = "eden.session/1",
+    .what = "the record of a session",
+    .fields = budget_fields,
+    .size = sizeof(Budget),
+    .text_max = SESSION_MAX,
+};
 
-void node_entry_read(Arena *arena, Str name, const StoreKv *kv, NodeEntry *out)
+void node_entry_read_session(NodeEntry *entry, Str session)
 {
+    AUTO_CLEAR(Arena) arena;
+    Budget budget;
     Error err;
-    *out = (NodeEntry){ .revision = kv->mod_revision, .error = STR_EMPTY };
-    /* Labels borrow from the text. */
-    if (!node_record_read(arena, arena_copy(arena, kv->value), &out->record, &err) ||
-        !check_name(name, out->record.name, &err)) {
-        out->record = (NodeRecord){ .labels = value_missing(), .annotations = value_missing() };
-        out->error = fault_of(arena, kv, &err);
-        copy_name(name, out->record.name);
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (record_read(&budget_format, &arena, session, RECORD_STORED, &budget, &err)) {
+        entry->results_bytes = budget.stored;
+        entry->limited_ms = budget.limited_ms;
+        memcpy(entry->limit, budget.limit, sizeof entry->limit);
     }
 }
 
-bool joining_entry_read(Arena *arena, Str name, const StoreKv *kv, int64_t now_ms,
+bool joining_entry_read(Arena *arena, Str name, const StateEntry *from, int64_t now_ms,
                         JoiningEntry *out)
 {
     Error err;
-    *out = (JoiningEntry){ .revision = kv->mod_revision, .error = STR_EMPTY };
-    if (!joining_record_read(arena, kv->value, &out->record, &err) ||
-        !check_name(name, out->record.name, &err)) {
-        out->record = (JoiningRecord){ 0 };
-        out->error = fault_of(arena, kv, &err);
-        copy_name(name, out->record.name);
-        return true;
+    *out = (JoiningEntry){ .revision = from->mod_revision, .error = STR_EMPTY };
+    if (joining_record_read(arena, from->value, &out->record, &err) &&
+        (str_eq_c(name, out->record.name) ||
+         error_set(&err, ERROR_INVALID, "the record has another name, '%s'", out->record.name))) {
+        joining_record_prune(&out->record, now_ms);
+        return out->record.count > 0;
     }
-    joining_record_prune(&out->record, now_ms);
-    return out->record.count > 0;
+    out->record = (JoiningRecord){ 0 };
+    memcpy(out->record.name, name.data, name.len < NODE_NAME_MAX ? name.len : NODE_NAME_MAX);
+    out->error = arena_format(arena, "%" STR_FMT ": %s", STR_ARG(from->key), err.text);
+    return true;
 }
 
-const JoiningEntry *joining_entry_find(Arena *arena, Str name, const StoreKv *kv, int64_t now_ms)
+static const JoiningEntry *find_asking(Arena *arena, const ClusterStore *at, Str name)
 {
+    const StateEntry *joining = state_find(at->state, cluster_key_joining(arena, at->prefix, name));
     JoiningEntry *entry = ARENA_NEW(arena, JoiningEntry);
-    return joining_entry_read(arena, name, kv, now_ms, entry) ? entry : NULL;
+    bool asks =
+        joining != NULL && joining_entry_read(arena, name, joining, loop_wall_ms(at->loop), entry);
+    return asks ? entry : NULL;
+}
+
+static NodeEntry entry_of(const ClusterStore *at, const RosterNode *node)
+{
+    const RevocationList *revoked = roster_revoked(at->roster);
+    NodeEntry entry = { .node = node, .knows_revoked = !revoked->is_unreadable };
+    entry.is_revoked = entry.knows_revoked && node->error.len == 0 &&
+                       node_record_is_revoked(&node->record, revoked);
+    if (node->session != NULL) {
+        node_entry_read_session(&entry, node->session->value);
+    }
+    return entry;
+}
+
+static bool is_known(const ClusterStore *at, Error *err)
+{
+    return state_age(at->state).is_ready ||
+           error_set(err, ERROR_UNAVAILABLE, "the server has not read the store yet");
 }
 
 /* --- One of them ----------------------------------------------------------------------------- */
 
-typedef struct Showing {
-    ClusterStore at;
-    char name[NODE_NAME_MAX + 1];
-    NodeShown *done;
-    void *context;
-} Showing;
-
-enum {
-    SHOW_NODE,
-    SHOW_ALIVE,
-    SHOW_SILENT,
-    SHOW_JOINING,
-    SHOW_FACTS,
-    SHOW_SESSION,
-    SHOW_REVOCATIONS,
-    SHOW_COUNT
-};
-
-static void showing_end(Showing *showing, const NodeView *view, const Error *err)
+bool nodes_show(Arena *arena, const ClusterStore *at, Str name, NodeView *out, Error *err)
 {
-    showing->done(showing->context, view, err);
-    free(showing);
+    *out = (NodeView){ 0 };
+    if (!node_name_check(name, err) || !is_known(at, err)) {
+        return false;
+    }
+    const RosterNode *node = roster_look(at->roster, name);
+    out->is_member = node != NULL;
+    if (node != NULL) {
+        out->node = entry_of(at, node);
+    }
+    out->node.asking = find_asking(arena, at, name);
+    return node != NULL || out->node.asking != NULL || nodes_unknown(at, name, err);
 }
 
-static void told_unknown(void *context, const Error *err)
+/* --- Pages ----------------------------------------------------------------------------------- */
+
+typedef struct Listing {
+    Arena *arena;
+    const ClusterStore *at;
+    uint32_t limit; /* UINT32_MAX: all */
+    const Selector *selector;
+    VEC(NodeEntry) nodes;
+    VEC(JoiningEntry) waiting;
+    Str next;
+} Listing;
+
+static bool is_full(const Listing *listing)
 {
-    showing_end(context, NULL, err);
+    return listing->nodes.len + listing->waiting.len == listing->limit;
 }
 
-static Str value_of(const StoreOpReply *reply)
+/* False: the page is full before all of them are on it. */
+static bool list_nodes(Listing *listing, Str after)
 {
-    return reply->kv_count > 0 ? reply->kvs[0].value : STR_EMPTY;
+    const ClusterStore *at = listing->at;
+    Str waiting = cluster_key_joining_all(listing->arena, at->prefix);
+    StateRange joining = state_range(at->state, waiting, STR_EMPTY);
+    bool some_ask = state_next(&joining) != NULL;
+    RosterRange range = roster_range(at->roster, listing->arena, listing->selector, after);
+    for (const RosterNode *node; (node = roster_next(&range)) != NULL;) {
+        Str name = str_from_c(node->record.name);
+        if (is_full(listing)) {
+            Str last = str_from_c(VEC_LAST(&listing->nodes).node->record.name);
+            listing->next = arena_join(listing->arena, AFTER_NODES, last, STR_EMPTY);
+            return false;
+        }
+        NodeEntry entry = entry_of(at, node);
+        entry.asking = some_ask ? find_asking(listing->arena, at, name) : NULL;
+        VEC_PUSH(listing->arena, &listing->nodes, entry);
+    }
+    return true;
 }
 
-static void read_view(Arena *arena, Str name, const StoreReply *reply, int64_t now_ms,
-                      NodeView *out)
+/* Those that are nodes too were listed as such. */
+static void list_waiting(Listing *listing, Str after)
 {
-    const StoreOpReply *node = &reply->ops[SHOW_NODE], *joining = &reply->ops[SHOW_JOINING];
-    RevocationList revoked = { 0 };
-    Str revocations = value_of(&reply->ops[SHOW_REVOCATIONS]);
+    Arena *arena = listing->arena;
+    const ClusterStore *at = listing->at;
+    Str behind = after.len == 0 ? STR_EMPTY : cluster_key_joining(arena, at->prefix, after);
+    StateRange range = state_range(at->state, cluster_key_joining_all(arena, at->prefix), behind);
+    for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
+        Str name = entry->parts[1];
+        JoiningEntry one;
+        Error err;
+        if (!node_name_check(name, &err) || roster_look(at->roster, name) != NULL ||
+            !object_selector_matches(listing->selector, name, value_missing()) ||
+            !joining_entry_read(arena, name, entry, loop_wall_ms(at->loop), &one)) {
+            continue;
+        }
+        if (is_full(listing)) {
+            Str last = listing->waiting.len == 0
+                           ? STR_EMPTY
+                           : str_from_c(VEC_LAST(&listing->waiting).record.name);
+            listing->next = arena_join(arena, AFTER_WAITING, last, STR_EMPTY);
+            return;
+        }
+        VEC_PUSH(arena, &listing->waiting, one);
+    }
+}
+
+static void list(Listing *listing, bool waiting, Str after, NodesListing *out)
+{
+    if (waiting) {
+        list_waiting(listing, after);
+    } else if (list_nodes(listing, after)) {
+        list_waiting(listing, STR_EMPTY);
+    }
+    *out = (NodesListing){ .nodes = listing->nodes.items,
+                           .node_count = listing->nodes.len,
+                           .waiting = listing->waiting.items,
+                           .waiting_count = listing->waiting.len,
+                           .next = listing->next,
+                           .revision = state_age(listing->at->state).revision };
+}
+
+static bool name_after(Str after, Str kind, Str *name)
+{
     Error err;
-    out->is_member = node->kv_count > 0;
-    if (out->is_member) {
-        node_entry_read(arena, name, &node->kvs[0], &out->node);
-        node_entry_read_liveness(&out->node, value_of(&reply->ops[SHOW_ALIVE]),
-                                 value_of(&reply->ops[SHOW_SILENT]));
-        out->node.knows_revoked =
-            revocations.len == 0 || revocation_read(arena, revocations, &revoked, &err);
-        out->node.is_revoked =
-            out->node.error.len == 0 && node_record_is_revoked(&out->node.record, &revoked);
-        out->node.has_facts = reply->ops[SHOW_FACTS].count > 0;
-        node_entry_read_session(&out->node, value_of(&reply->ops[SHOW_SESSION]));
+    if (!str_starts(after, kind)) {
+        return false;
     }
-    out->node.asking =
-        joining->kv_count > 0 ? joining_entry_find(arena, name, &joining->kvs[0], now_ms) : NULL;
+    *name = str_from_offset(after, kind.len);
+    return name->len == 0 || node_name_check(*name, &err);
 }
 
-static void shown(void *context, const StoreReply *reply, const Error *err)
+bool nodes_list(Arena *arena, const ClusterStore *at, const NodesPage *page, NodesListing *out,
+                Error *err)
 {
-    Showing *showing = context;
-    AUTO_CLEAR(Arena) arena;
-    NodeView view = { 0 };
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (err == NULL) {
-        read_view(&arena, str_from_c(showing->name), reply, loop_wall_ms(showing->at.loop), &view);
-    }
-    if (err != NULL) {
-        showing_end(showing, NULL, err);
-    } else if (!view.is_member && view.node.asking == NULL) {
-        nodes_tell_unknown(&showing->at, str_from_c(showing->name), told_unknown, showing);
-    } else {
-        showing_end(showing, &view, NULL);
-    }
-}
-
-void nodes_show(const ClusterStore *at, Str name, NodeShown *done, void *context)
-{
-    AUTO_CLEAR(Arena) arena;
-    Error err;
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (!node_name_check(name, &err)) {
-        done(context, NULL, &err);
-        return;
-    }
-    Showing *showing = memory_new(sizeof *showing);
-    *showing = (Showing){ .at = *at, .done = done, .context = context };
-    memcpy(showing->name, name.data, name.len);
-    Str keys[SHOW_COUNT] = {
-        [SHOW_NODE] = cluster_key_node(&arena, at->prefix, name),
-        [SHOW_ALIVE] = cluster_key_alive(&arena, at->prefix, name),
-        [SHOW_SILENT] = cluster_key_silent(&arena, at->prefix, name),
-        [SHOW_JOINING] = cluster_key_joining(&arena, at->prefix, name),
-        [SHOW_FACTS] = cluster_key_facts(&arena, at->prefix, name),
-        [SHOW_SESSION] = cluster_key_session(&arena, at->prefix, name),
-        [SHOW_REVOCATIONS] = cluster_key_revocations(&arena, at->prefix),
+    Listing listing = {
+        .arena = arena, .at = at, .limit = page->limit, .selector = page->selector
     };
-    StoreOp ops[SHOW_COUNT];
-    for (uint32_t i = 0; i < SHOW_COUNT; i++) {
-        ops[i] = (StoreOp){ .kind = STORE_RANGE, .key = keys[i], .count_only = i == SHOW_FACTS };
+    Str name = STR_EMPTY;
+    BUG_IF(page->limit == 0 || page->limit > NODES_PAGE_MAX);
+    bool waiting = name_after(page->after, AFTER_WAITING, &name);
+    if (!waiting && page->after.len > 0 &&
+        (!name_after(page->after, AFTER_NODES, &name) || name.len == 0)) {
+        return error_set(err, ERROR_INVALID, "no page of nodes begins there");
     }
-    StoreTxn txn = { .success = ops, .success_count = SHOW_COUNT };
-    if (!store_txn(at->store, &txn, shown, showing, &err)) {
-        shown(showing, NULL, &err);
+    if (!is_known(at, err)) {
+        return false;
     }
+    list(&listing, waiting, name, out);
+    return true;
+}
+
+bool nodes_list_all(Arena *arena, const ClusterStore *at, NodesListing *out, Error *err)
+{
+    Listing listing = { .arena = arena, .at = at, .limit = UINT32_MAX };
+    if (!is_known(at, err)) {
+        return false;
+    }
+    list(&listing, false, STR_EMPTY, out);
+    return true;
 }

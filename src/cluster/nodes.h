@@ -1,19 +1,18 @@
 /* The nodes of the cluster, and the machines that ask to become one: shown, approved, labeled,
  * removed. Loop thread.
  *
- * Each function calls `done` exactly once, in a later turn or within, also when the store closes.
- * What it is given is borrowed for that call. A name that is none is ERROR_INVALID; one that nobody
- * has is ERROR_NOT_FOUND with a near one in its text. Other failures are the store's. */
+ * An invalid name is ERROR_INVALID; one that nothing has is ERROR_NOT_FOUND with a similar one in its
+ * text. */
 #pragma once
 
 #include "cluster/cluster_store.h"
 #include "cluster/joining_record.h"
-#include "pki/revocation.h"
+#include "cluster/roster.h"
+#include "model/selector.h"
 
 enum {
     NODE_PIN_DIGITS_MIN = 16, /* of the key that is approved: 64 bits */
-    NODES_PAGE_MAX = 1000,    /* of one listing */
-    NODE_VERSION_MAX = 128    /* bytes */
+    NODES_PAGE_MAX = 1000     /* of one listing */
 };
 
 /* Those who ask for one name. */
@@ -24,13 +23,7 @@ typedef struct JoiningEntry {
 } JoiningEntry;
 
 typedef struct NodeEntry {
-    NodeRecord record;
-    int64_t revision;                   /* of the record's last change */
-    Str error;                          /* as of a JoiningEntry */
-    bool is_alive;                      /* it has a session with a server */
-    int64_t since_ms;                   /* of that, or of its silence; 0: that is not known */
-    char version[NODE_VERSION_MAX + 1]; /* of eden, as it says itself while alive */
-    bool has_facts;
+    const RosterNode *node;
     int64_t results_bytes;      /* that its results take in the store, about */
     int64_t limited_ms;         /* when it met a limit of its budget last; 0: never */
     char limit[16];             /* which: "rate", "results"; "none" */
@@ -39,9 +32,15 @@ typedef struct NodeEntry {
     const JoiningEntry *asking; /* machines that ask for its name; NULL: none does */
 } NodeEntry;
 
+/* --- Reading --------------------------------------------------------------------------------- */
+
+/* What the state has, as of one revision, without waiting. Results are in the arena or borrowed until the
+ * loop's next turn. ERROR_UNAVAILABLE when the state knows nothing yet. */
+
 typedef struct NodesPage {
-    Str after;      /* `next` of the listing before; empty: the first one */
-    uint32_t limit; /* nodes and machines that ask, together; 1 to NODES_PAGE_MAX */
+    Str after;                /* `next` of the listing before; empty: the first one */
+    uint32_t limit;           /* nodes and machines that ask, together; 1 to NODES_PAGE_MAX */
+    const Selector *selector; /* only those; NULL: all */
 } NodesPage;
 
 typedef struct NodesListing {
@@ -50,25 +49,27 @@ typedef struct NodesListing {
     const JoiningEntry *waiting; /* after all nodes; those that are nodes too are not among them */
     uint32_t waiting_count;
     Str next;         /* where the next one begins; empty: that was all */
-    int64_t revision; /* of the store, when it began */
+    int64_t revision; /* of the state, as of which all of it is so */
 } NodesListing;
 
-typedef void NodesListed(void *context, const NodesListing *listing, const Error *err);
-/* A page that begins nowhere is ERROR_INVALID. There may be fewer than `limit`, and yet more to come. */
-void nodes_list(const ClusterStore *at, const NodesPage *page, NodesListed *done, void *context);
-
-/* All of them at once, for who looks at every one; each page is as of its own moment. */
-void nodes_list_all(const ClusterStore *at, NodesListed *done, void *context);
+/* A page that begins nowhere is ERROR_INVALID. */
+MUST_CHECK bool nodes_list(Arena *arena, const ClusterStore *at, const NodesPage *page,
+                           NodesListing *out, Error *err);
+/* All of them at once, for those who look at every one. */
+MUST_CHECK bool nodes_list_all(Arena *arena, const ClusterStore *at, NodesListing *out, Error *err);
 
 typedef struct NodeView {
     bool is_member;
     NodeEntry node; /* if so; who asks is its `asking` in any case */
 } NodeView;
 
-typedef void NodeShown(void *context, const NodeView *view, const Error *err);
-void nodes_show(const ClusterStore *at, Str name, NodeShown *done, void *context);
+MUST_CHECK bool nodes_show(Arena *arena, const ClusterStore *at, Str name, NodeView *out,
+                           Error *err);
 
 /* --- Changes --------------------------------------------------------------------------------- */
+
+/* Each calls `done` exactly once, in a later turn or within, also when the store closes. What it is given
+ * is borrowed for that call. Failures that are not named here are the store's. */
 
 typedef struct NodeWish {
     Value labels, annotations; /* maps of texts, all of them */
@@ -89,8 +90,10 @@ void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done,
 /* Forgets who asked; nothing keeps it from asking again. */
 void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *context);
 /* Keeps since when a node is silent, now that its session is over and its time to come back too.
- * Nothing happens when it is back or no node any more. */
-void nodes_note_silent(const ClusterStore *at, Str name, ClusterDone *done, void *context);
+ * Nothing happens when it is back or no node any more, or when the fence of the leader who writes it does
+ * not hold. */
+void nodes_note_silent(const ClusterStore *at, const StoreCompare *fence, Str name,
+                       ClusterDone *done, void *context);
 /* The node is none any more, and none of its certificates is believed from then on, all in one
  * transaction. `revision` is the one that its record must still have, or 0; whether that can be read
  * does not matter. ERROR_CONFLICT for who is no member yet, or has another revision. */
@@ -99,18 +102,14 @@ void nodes_remove(const ClusterStore *at, Str name, int64_t revision, ClusterDon
 
 /* --- Between files of this folder ------------------------------------------------------------ */
 
-/* Tells `done` that nobody is called so, and who has a name like it. */
-void nodes_tell_unknown(const ClusterStore *at, Str name, ClusterDone *done, void *context);
+/* False, with an error that says that nobody is called so, and who has a name like it. */
+bool nodes_unknown(const ClusterStore *at, Str name, Error *err);
+
+/* Reads what a key holds, or says in `error` why that cannot be. The arena keeps both. False when all who
+ * ask there have not done so for too long. */
+bool joining_entry_read(Arena *arena, Str name, const StateEntry *from, int64_t now_ms,
+                        JoiningEntry *out);
 /* Whether the certificate that it got last is not believed any more. */
 bool node_record_is_revoked(const NodeRecord *record, const RevocationList *list);
-/* Reads what a key holds, or says in `error` why that cannot be. The arena keeps both. */
-void node_entry_read(Arena *arena, Str name, const StoreKv *kv, NodeEntry *out);
-/* The same; false when all who ask there have not done so for too long. */
-bool joining_entry_read(Arena *arena, Str name, const StoreKv *kv, int64_t now_ms,
-                        JoiningEntry *out);
-/* The same; NULL then. */
-const JoiningEntry *joining_entry_find(Arena *arena, Str name, const StoreKv *kv, int64_t now_ms);
-/* From what the key of its session holds; empty: it had none yet. */
+/* From what the key of its session holds. */
 void node_entry_read_session(NodeEntry *entry, Str session);
-/* From what the keys of who is alive and who is silent hold; either may be empty. */
-void node_entry_read_liveness(NodeEntry *entry, Str alive, Str silent);

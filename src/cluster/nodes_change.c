@@ -29,7 +29,6 @@ struct NodeChange {
     int64_t revision; /* that the record must still have; 0: any */
     Decide *decide;
     bool may_be_unknown; /* there need be nothing of the name */
-    bool is_unknown;     /* the last try found nothing of the name */
     ClusterDone *done;
     void *context;
 };
@@ -41,29 +40,19 @@ static void node_change_end(NodeChange *wanted, const Error *err)
     free(wanted);
 }
 
-static void told_unknown(void *context, const Error *err)
-{
-    node_change_end(context, err);
-}
-
 static bool decide(void *context, Change *change, Error *err)
 {
     NodeChange *wanted = context;
-    wanted->is_unknown = !change_has(change, SEEN_NODE) && !change_has(change, SEEN_JOINING);
-    if (wanted->is_unknown && !wanted->may_be_unknown) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no node '%s'", wanted->name);
+    if (!wanted->may_be_unknown && !change_has(change, SEEN_NODE) &&
+        !change_has(change, SEEN_JOINING)) {
+        return nodes_unknown(&wanted->at, str_from_c(wanted->name), err);
     }
     return wanted->decide(wanted, change, err);
 }
 
 static void decided(void *context, Change *change, const Error *err)
 {
-    NodeChange *wanted = context;
-    if (err != NULL && wanted->is_unknown && err->kind == ERROR_NOT_FOUND) {
-        nodes_tell_unknown(&wanted->at, str_from_c(wanted->name), told_unknown, wanted);
-    } else {
-        node_change_end(wanted, err);
-    }
+    node_change_end(context, err);
 }
 
 /* NULL when the name is none, which `done` has been told then. */
@@ -98,7 +87,7 @@ static void node_change_start(NodeChange *wanted)
         [SEEN_REVOCATIONS] = cluster_key_revocations(arena, prefix),
     };
     change_start(&(ChangeSpec){ .urgent = true,
-                                .store = wanted->at.store,
+                                .at = wanted->at,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .decide = decide,

@@ -21,10 +21,13 @@ bool object_selector_parse(Arena *arena, Str text, const Selector **out, Error *
 {
     Problems problems;
     problems_init(&problems, arena);
-    if (object_selector_parse_as(arena, STR("selector"), text, out, &problems)) {
-        return true;
-    }
-    const Problem *first = &problems.items[0];
+    return object_selector_parse_as(arena, STR("selector"), text, out, &problems) ||
+           object_selector_tell(&problems, err);
+}
+
+bool object_selector_tell(const Problems *problems, Error *err)
+{
+    const Problem *first = &problems->items[0];
     if (first->column == 0) {
         return error_set(err, ERROR_INVALID, "%" STR_FMT, STR_ARG(first->message));
     }

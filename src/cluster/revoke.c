@@ -21,7 +21,6 @@ typedef struct Revoking {
     ClusterStore at;
     char name[NODE_NAME_MAX + 1];
     char serial[SERIAL_TEXT + 1]; /* empty: all of the node's */
-    bool is_unknown;
     ClusterDone *done;
     void *context;
 } Revoking;
@@ -65,9 +64,8 @@ static bool decide(void *context, Change *change, Error *err)
     NodeRecord node;
     RevocationList list = { 0 };
     int64_t now_ms = loop_wall_ms(revoking->at.loop);
-    revoking->is_unknown = !change_has(change, SEEN_NODE);
-    if (revoking->is_unknown) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no node '%s'", revoking->name);
+    if (!change_has(change, SEEN_NODE)) {
+        return nodes_unknown(&revoking->at, str_from_c(revoking->name), err);
     }
     if (!node_record_read(arena, change_value(change, SEEN_NODE), &node, err) ||
         (change_has(change, SEEN_REVOCATIONS) &&
@@ -98,12 +96,7 @@ static bool decide(void *context, Change *change, Error *err)
 
 static void decided(void *context, Change *change, const Error *err)
 {
-    Revoking *revoking = context;
-    if (err != NULL && revoking->is_unknown && err->kind == ERROR_NOT_FOUND) {
-        nodes_tell_unknown(&revoking->at, str_from_c(revoking->name), revoking_end, revoking);
-    } else {
-        revoking_end(revoking, err);
-    }
+    revoking_end(context, err);
 }
 
 static void start(Revoking *revoking)
@@ -117,7 +110,7 @@ static void start(Revoking *revoking)
     };
     Change *change;
     change_start(&(ChangeSpec){ .urgent = true,
-                                .store = revoking->at.store,
+                                .at = revoking->at,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .decide = decide,
@@ -148,30 +141,30 @@ void revoke_node(const ClusterStore *at, Str name, ClusterDone *done, void *cont
 }
 
 /* Whose it is says its first half. */
-static void listed(void *context, const NodesListing *listing, const Error *err)
+static bool find_owner(Revoking *revoking, Error *err)
 {
-    Revoking *revoking = context;
-    Error unknown;
+    AUTO_CLEAR(Arena) arena;
+    NodesListing listing;
     Str unread = STR_EMPTY; /* it may be that of such a node */
-    for (uint32_t i = 0; err == NULL && i < listing->node_count; i++) {
-        const NodeRecord *record = &listing->nodes[i].record;
-        if (strncmp(record->enrolment, revoking->serial, ENROLMENT_TEXT) == 0) {
-            memcpy(revoking->name, record->name, sizeof revoking->name);
-            start(revoking);
-            return;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!nodes_list_all(&arena, &revoking->at, &listing, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < listing.node_count; i++) {
+        const RosterNode *node = listing.nodes[i].node;
+        if (strncmp(node->record.enrolment, revoking->serial, ENROLMENT_TEXT) == 0) {
+            memcpy(revoking->name, node->record.name, sizeof revoking->name);
+            return true;
         }
-        unread = listing->nodes[i].error.len > 0 ? listing->nodes[i].error : unread;
+        unread = node->error.len > 0 ? node->error : unread;
     }
-    if (err == NULL && unread.len > 0) {
-        error_set(&unknown, ERROR_INVALID, "%" STR_FMT, STR_ARG(unread));
-        err = &unknown;
-    } else if (err == NULL) {
-        error_set(&unknown, ERROR_NOT_FOUND,
-                  "no node has a certificate with the serial number %s; 'eden pki list' shows them",
-                  revoking->serial);
-        err = &unknown;
+    if (unread.len > 0) {
+        return error_set(err, ERROR_INVALID, "%" STR_FMT, STR_ARG(unread));
     }
-    revoking_end(revoking, err);
+    return error_set(err, ERROR_NOT_FOUND,
+                     "no node has a certificate with the serial number %s; 'eden pki list' shows "
+                     "them",
+                     revoking->serial);
 }
 
 void revoke_serial(const ClusterStore *at, Str serial, ClusterDone *done, void *context)
@@ -185,5 +178,9 @@ void revoke_serial(const ClusterStore *at, Str serial, ClusterDone *done, void *
     }
     Revoking *revoking = revoking_new(at, done, context);
     memcpy(revoking->serial, serial.data, serial.len);
-    nodes_list_all(&revoking->at, listed, revoking);
+    if (find_owner(revoking, &err)) {
+        start(revoking);
+    } else {
+        revoking_end(revoking, &err);
+    }
 }

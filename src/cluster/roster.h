@@ -1,19 +1,28 @@
-/* Who belongs to the cluster and who is no longer believed: what a listener asks at every handshake and
- * call, without waiting. A view of the state (cluster/state.h). Loop thread. */
+/* The nodes of the cluster, read once when their records come: who belongs to it, who is alive, and who is
+ * no longer believed. What a listener asks at every handshake and call, and what lists of nodes are made
+ * of, without waiting. A view of the state (cluster/state.h). Loop thread. */
 #pragma once
 
+#include "cluster/node_record.h"
 #include "cluster/state.h"
+#include "model/selector.h"
 #include "pki/revocation.h"
 
-typedef struct Roster Roster;
+enum {
+    NODE_VERSION_MAX = 128 /* bytes */
+};
 
 typedef struct RosterNode {
-    char name[NODE_NAME_MAX + 1];
-    char enrolment[ENROLMENT_TEXT + 1]; /* certificates of others are not this node's */
-    bool is_server;
-    bool is_alive;                /* it has a session */
-    char serial[SERIAL_TEXT + 1]; /* of the certificate that it got last, and */
-    int64_t not_after_ms;         /* when that expires */
+    NodeRecord record;         /* only a name when it cannot be read */
+    int64_t revision;          /* of the record's last change */
+    Str error;                 /* why it cannot be read; empty: it can */
+    bool is_alive;             /* it has a session with a server */
+    int64_t since_ms;          /* of that, or of its silence; 0: that is not known */
+    const StateEntry *silence; /* since when it is silent; may be of an earlier time; or NULL */
+    char version[NODE_VERSION_MAX + 1]; /* of eden, as it says itself while alive */
+    const StateEntry *session;          /* what its servers keep of it; NULL: it had none yet */
+    bool has_facts;
+    Str facts; /* those that are kept (cluster/facts_digest.h); empty: none */
 } RosterNode;
 
 typedef struct RosterEvents {
@@ -23,17 +32,31 @@ typedef struct RosterEvents {
     void (*silent)(void *context, const RosterNode *node);
 } RosterEvents;
 
-/* Of a state that is ready. Nothing is called within. */
+/* Nothing is called within. */
 Roster *roster_new(State *state, Str prefix, const RosterEvents *events);
 void roster_free(Roster *roster); /* before the state; NULL is fine */
 DEFINE_AUTO(Roster, roster_free)
 
-/* NULL: no such node. Valid until the loop's next turn. */
+/* NULL: no such node, or its record cannot be read: better one node out than a stranger in. Valid until
+ * the loop's next turn. */
 const RosterNode *roster_find(const Roster *roster, Str name);
+/* The same also of one that cannot be read. */
+const RosterNode *roster_look(const Roster *roster, Str name);
 /* The same by the serial number of the certificate that it got last. */
 const RosterNode *roster_find_serial(const Roster *roster, Str serial);
-/* False: the store cannot be read at present, and it knows what was there before. */
-bool roster_is_current(const Roster *roster);
-uint32_t roster_count(const Roster *roster);
+uint32_t roster_count(const Roster *roster); /* whose records can be read, and */
 uint32_t roster_alive(const Roster *roster); /* of them */
+
+/* Those that a selector matches (NULL: all), in the order of their names, also those that cannot be read,
+ * from the one behind `after` on. Valid as long as the arena, and until the loop's next turn. */
+typedef struct RosterRange {
+    const Roster *roster;
+    const Selector *selector;
+    Str label; /* what their entries in the index begin with; empty: all nodes are looked at */
+    OrderedPlace place;
+} RosterRange;
+
+RosterRange roster_range(const Roster *roster, Arena *arena, const Selector *selector, Str after);
+const RosterNode *roster_next(RosterRange *range); /* NULL at the end */
+
 const RevocationList *roster_revoked(const Roster *roster);

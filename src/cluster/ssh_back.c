@@ -237,31 +237,24 @@ static bool start_visit(Visit *visit, Error *err)
     return true;
 }
 
-static void looked_up(void *context, const NodeView *view, const Error *err)
+/* Finds who is to be asked. */
+static bool look_up(Visit *visit, Error *err)
 {
-    Visit *visit = context;
-    Error why;
-    if (err == NULL && visit->back == NULL) {
-        tell_gone(&why);
-        err = &why;
-    } else if (err == NULL && view->node.asking == NULL) {
-        error_set(&why, ERROR_CONFLICT, "'%s' is a member already, and no other machine asks",
-                  visit->question.node);
-        err = &why;
+    NodeView view;
+    if (!nodes_show(&visit->arena, &visit->at, str_from_c(visit->question.node), &view, err)) {
+        return false;
     }
-    if (err == NULL && view->node.asking->error.len > 0) {
-        error_set(&why, ERROR_INVALID, "%" STR_FMT, STR_ARG(view->node.asking->error));
-        err = &why;
+    const JoiningEntry *asking = view.node.asking;
+    if (asking == NULL) {
+        return error_set(err, ERROR_CONFLICT, "'%s' is a member already, and no other machine asks",
+                         visit->question.node);
     }
-    if (err != NULL) {
-        visit_end(visit, err);
-        return;
+    if (asking->error.len > 0) {
+        return error_set(err, ERROR_INVALID, "%" STR_FMT, STR_ARG(asking->error));
     }
-    visit->asking = view->node.asking->record;
+    visit->asking = asking->record;
     visit->question.key = joining_record_first(&visit->asking)->key;
-    if (!start_visit(visit, &why)) {
-        visit_end(visit, &why);
-    }
+    return true;
 }
 
 static bool check_wish(const SshBack *back, const SshBackWish *wish, uint32_t *place, Error *err)
@@ -313,7 +306,9 @@ void ssh_back_approve(SshBack *back, const SshBackWish *wish, SshBackTold *told,
     Visit *visit = make_visit(back, wish, place);
     visit->told = told;
     visit->context = context;
-    nodes_show(&visit->at, str_from_c(visit->question.node), looked_up, visit);
+    if (!look_up(visit, &err) || !start_visit(visit, &err)) {
+        visit_end(visit, &err);
+    }
 }
 
 /* --- Life ------------------------------------------------------------------------------------ */

@@ -2,23 +2,32 @@
  * two is applied as if it had been watched. So views see one kind of change only. */
 #include "cluster/state.h"
 
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/utc.h"
 #include "base/vec.h"
+#include "cluster/facts_digest.h"
 
 enum {
     PAGE = 1000,
     RETRY_MIN_MS = 500,
-    RETRY_MAX_MS = 30 * 1000,
+    RETRY_MAX_MS = 10 * 1000,
+    CHECK_MS = 2000,
+    /* So often in a row the answer was not there: the store does not answer. Counted rather than measured,
+     * so that it is not blamed for a process that was stopped itself. */
+    MISSED_MAX = 3,
+    VALUE_MAX = 256 << 10, /* bytes: no record that is read here is larger */
 };
 
 /* What is kept of a kind. */
 typedef enum Keep {
     KEEP_NOTHING, /* there may be any number, and nobody looks for them here */
+    KEEP_TELLING, /* the same, but who follows is told of new ones */
     KEEP_KEY,     /* its value may be large */
+    KEEP_DIGEST,  /* cluster/facts_digest.h */
     KEEP_VALUE,
 } Keep;
 
@@ -31,20 +40,62 @@ static const Keep keeps[KEY_KIND_COUNT] = {
     [KEY_NODE_SILENT] = KEEP_VALUE,
     [KEY_REMOVED] = KEEP_VALUE,
     [KEY_SESSION] = KEEP_VALUE,
-    [KEY_FACTS] = KEEP_KEY,
+    [KEY_FACTS] = KEEP_DIGEST,
     [KEY_TRUST] = KEEP_VALUE,
     [KEY_SERVICE] = KEEP_VALUE,
     [KEY_LOCK] = KEEP_VALUE,
     [KEY_LEADER] = KEEP_VALUE,
     [KEY_OBJECT] = KEEP_VALUE,
+    [KEY_INTERNAL] = KEEP_VALUE,
     [KEY_BROWSER] = KEEP_VALUE,
+    [KEY_CURSOR_KEY] = KEEP_VALUE,
+    [KEY_AUDIT] = KEEP_TELLING,
 };
+
+/* The internal records that somebody reads here. */
+static bool keeps_internal(Str kind)
+{
+    static const char *const read[] = { "access-token", "joining", "pki", "token",
+                                        "user-certificate" };
+    for (size_t i = 0; i < COUNT_OF(read); i++) {
+        if (str_eq_c(kind, read[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of objects, the kinds that somebody reads. Anybody who may write keys can make up others, and give them
+ * values of any size. */
+static bool keeps_object(const StateEvents *events, Str kind)
+{
+    return str_eq(kind, STR("role")) || (events->keeps != NULL && events->keeps(kind));
+}
+
+/* The list of revocations may be larger, and is nobody's to write. */
+static bool keeps_value(const StateEvents *events, const StoreKv *kv, KeyKind kind,
+                        const Str *parts)
+{
+    bool is_pki = kind == KEY_INTERNAL && str_eq(parts[0], STR("pki"));
+    bool is_read = kind == KEY_OBJECT     ? keeps_object(events, parts[0])
+                   : kind == KEY_INTERNAL ? keeps_internal(parts[0])
+                                          : true;
+    return keeps[kind] == KEEP_VALUE && is_read && (kv->value.len <= VALUE_MAX || is_pki);
+}
 
 /* An event of a revision that is not told in full yet. */
 typedef struct Pending {
     StateEntry *entry;
     bool deleted;
 } Pending;
+
+/* Why a copy is stale. */
+typedef enum Trouble {
+    TROUBLE_READING, /* the store cannot be read */
+    TROUBLE_SILENT,  /* it does not answer */
+    TROUBLE_WRITING, /* it takes no writes: what happens in the cluster is not in it */
+    TROUBLE_COUNT
+} Trouble;
 
 typedef struct Waiter {
     int64_t revision;
@@ -61,9 +112,11 @@ struct State {
     Ordered entries;
     int64_t revision;
     StateView *views;
+    StateView *next_view; /* to be told next: whoever is told may detach others */
     Waiter *waiters;
 
-    Ordered next; /* while it is read */
+    bool is_reading; /* everything: one page is asked for at a time */
+    Ordered next;    /* while it is read */
     uint32_t next_range;
     int64_t next_revision; /* 0: the first page is to come */
     StoreWatch *watch;
@@ -72,23 +125,29 @@ struct State {
     LoopTimer retry;
     int64_t retry_ms;
 
-    bool is_reading, is_ready, is_freed;
-    int64_t stale_since_ms;
-    Error why;
-};
+    LoopTimer check;
+    bool is_checking; /* the store was asked whether it answers, and has not */
+    uint32_t missed;
 
-bool state_keeps_value(KeyKind kind)
-{
-    return keeps[kind] == KEEP_VALUE;
-}
+    uint32_t asked; /* answers of the store that are still to come */
+    bool is_ready, is_stopped, is_freed;
+    int64_t stale_since_ms;
+    Error troubles[TROUBLE_COUNT]; /* ERROR_NONE: not so */
+};
 
 /* --- Entries --------------------------------------------------------------------------------- */
 
 /* In one piece of memory: the entry, its key, its parts, its value. */
-static StateEntry *entry_new(const StoreKv *kv, KeyKind kind, const Str *parts)
+static StateEntry *entry_new(const StateEvents *events, const StoreKv *kv, KeyKind kind,
+                             const Str *parts)
 {
     uint32_t count = key_part_count(kind);
-    Str value = keeps[kind] == KEEP_VALUE ? kv->value : STR_EMPTY;
+    bool has_value = keeps_value(events, kv, kind, parts);
+    AUTO_CLEAR(Buf) digest = buf_make(BUF_UNLIMITED);
+    if (keeps[kind] == KEEP_DIGEST) {
+        facts_digest(kv->value, &digest);
+    }
+    Str value = has_value ? kv->value : buf_str(&digest);
     size_t size = sizeof(StateEntry) + kv->key.len + value.len;
     for (uint32_t i = 0; i < count; i++) {
         size += parts[i].len;
@@ -96,6 +155,7 @@ static StateEntry *entry_new(const StoreKv *kv, KeyKind kind, const Str *parts)
     StateEntry *entry = memory_new(size);
     char *at = (char *)(entry + 1);
     *entry = (StateEntry){ .kind = kind,
+                           .has_value = has_value,
                            .create_revision = kv->create_revision,
                            .mod_revision = kv->mod_revision,
                            .version = kv->version,
@@ -125,7 +185,7 @@ static StateEntry *entry_of(const State *state, const StoreKv *kv)
     arena_init(&arena, ARENA_UNLIMITED);
     bool is_kept =
         key_parse(&arena, state->at.prefix, kv->key, &kind, parts) && keeps[kind] != KEEP_NOTHING;
-    return is_kept ? entry_new(kv, kind, parts) : NULL;
+    return is_kept ? entry_new(&state->events, kv, kind, parts) : NULL;
 }
 
 static void entries_clear(Ordered *entries)
@@ -152,8 +212,8 @@ static void tell(State *state, const StateEntry *now, const StateEntry *before)
 
 static void settle(State *state)
 {
-    for (StateView *view = state->views, *next; view != NULL; view = next) {
-        next = view->next;
+    for (StateView *view = state->views; view != NULL; view = state->next_view) {
+        state->next_view = view->next;
         bool is_touched = view->is_touched;
         view->is_touched = false;
         if (is_touched && view->settled != NULL) {
@@ -196,35 +256,94 @@ static void remove_entry(State *state, Str key)
 
 /* --- Staleness ------------------------------------------------------------------------------- */
 
-static void become_stale(State *state, const Error *err)
+static bool has(const State *state, Trouble trouble)
 {
-    store_watch_cancel(state->watch);
-    state->watch = NULL;
-    entries_clear(&state->next);
-    state->why = *err;
-    if (state->stale_since_ms == 0) {
-        state->stale_since_ms = loop_wall_ms(state->at.loop);
-        log_error("the state of the cluster cannot be read from the store; serving what was known",
-                  LOG_C("error", err->text));
-        state->events.stale(state->events.context, &state->why);
+    return state->troubles[trouble].kind != ERROR_NONE;
+}
+
+static bool is_behind(const State *state)
+{
+    return has(state, TROUBLE_READING) || has(state, TROUBLE_SILENT);
+}
+
+/* NULL: it is current. */
+static const Error *worst_trouble(const State *state)
+{
+    for (Trouble trouble = 0; trouble < TROUBLE_COUNT; trouble++) {
+        if (has(state, trouble)) {
+            return &state->troubles[trouble];
+        }
     }
-    wake(state, true);
+    return NULL;
+}
+
+static void tell_age(State *state)
+{
+    for (StateView *view = state->views; view != NULL; view = state->next_view) {
+        state->next_view = view->next;
+        if (view->aged != NULL) {
+            view->aged(view->context);
+        }
+    }
+}
+
+/* After a trouble has come or gone. */
+static void grow_older(State *state)
+{
+    const Error *why = worst_trouble(state);
+    bool was_stale = state->stale_since_ms != 0;
+    if (why != NULL && !was_stale) {
+        state->stale_since_ms = loop_wall_ms(state->at.loop);
+        log_error("the store is unavailable; serving what is known of the cluster",
+                  LOG_C("error", why->text));
+        state->events.stale(state->events.context, why);
+    } else if (why == NULL && was_stale) {
+        state->stale_since_ms = 0;
+        if (state->is_ready) {
+            log_info("the store is available again; the state of the cluster is current");
+            state->events.current(state->events.context);
+        }
+    }
+    if ((why != NULL) != was_stale) {
+        tell_age(state);
+    }
+    if (is_behind(state)) {
+        wake(state, true);
+    }
+}
+
+static void set_trouble(State *state, Trouble trouble, ErrorKind kind, const char *text)
+{
+    bool had = has(state, trouble);
+    state->troubles[trouble].kind = ERROR_NONE;
+    if (kind != ERROR_NONE) {
+        error_set(&state->troubles[trouble], kind, "%s", text);
+    }
+    if (had || kind != ERROR_NONE) {
+        grow_older(state);
+    }
+}
+
+/* It is read again, until that works. */
+static void reading_fails(State *state, const Error *err)
+{
+    state->is_reading = false;
+    store_watch_cancel(TAKE(state->watch));
+    entries_clear(&state->next);
     loop_timer_start(&state->retry, state->retry_ms);
     state->retry_ms = 2 * state->retry_ms < RETRY_MAX_MS ? 2 * state->retry_ms : RETRY_MAX_MS;
+    set_trouble(state, TROUBLE_READING, err->kind, err->text);
 }
 
 static void become_current(State *state)
 {
     state->retry_ms = RETRY_MIN_MS;
-    bool was_stale = state->stale_since_ms != 0;
-    state->stale_since_ms = 0;
     settle(state);
+    set_trouble(state, TROUBLE_READING, ERROR_NONE, "");
     if (!state->is_ready) {
         state->is_ready = true;
+        loop_timer_start(&state->check, 0);
         state->events.ready(state->events.context);
-    } else if (was_stale) {
-        log_info("the state of the cluster is current again");
-        state->events.current(state->events.context);
     }
     wake(state, false);
 }
@@ -253,6 +372,14 @@ static void drop_pending(State *state)
     state->pending_count = 0;
 }
 
+static void tell_only(State *state, const Pending *one)
+{
+    if (!one->deleted) {
+        tell(state, one->entry, NULL);
+    }
+    free(one->entry);
+}
+
 /* Those up to `revision`, which was told in full. */
 static void apply_pending(State *state, int64_t revision)
 {
@@ -261,6 +388,8 @@ static void apply_pending(State *state, int64_t revision)
         Pending one = state->pending[i];
         if (one.entry->mod_revision > revision) {
             state->pending[kept++] = one;
+        } else if (keeps[one.entry->kind] == KEEP_TELLING) {
+            tell_only(state, &one);
         } else if (one.deleted) {
             remove_entry(state, one.entry->key);
             free(one.entry);
@@ -275,12 +404,11 @@ static void watched(void *context, const StoreBatch *batch)
 {
     State *state = context;
     if (batch->err != NULL) {
-        become_stale(state, batch->err);
+        reading_fails(state, batch->err);
         return;
     }
     if (batch->resync) {
-        store_watch_cancel(state->watch);
-        state->watch = NULL;
+        store_watch_cancel(TAKE(state->watch));
         read_all(state);
         return;
     }
@@ -302,13 +430,12 @@ static void watched(void *context, const StoreBatch *batch)
     }
 }
 
+/* All keys, also those outside the prefix: who waits for a revision that changed only these would wait
+ * until the next one that did not. */
 static bool start_watching(State *state, Error *err)
 {
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    Str all = arena_join(&arena, state->at.prefix, STR("/"), STR_EMPTY);
-    StoreWatchSpec spec = { .key = all,
-                            .end = store_prefix_end(&arena, all),
+    StoreWatchSpec spec = { .key = STR("\0"),
+                            .end = STORE_ALL,
                             .from = state->revision + 1,
                             .done = watched,
                             .context = state };
@@ -344,23 +471,36 @@ static void adopt_next(State *state)
     ordered_clear(&state->next);
 }
 
+static void tell_reread(State *state)
+{
+    for (StateView *view = state->views; view != NULL; view = state->next_view) {
+        state->next_view = view->next;
+        if (view->reread != NULL) {
+            view->reread(view->context);
+        }
+    }
+}
+
 static void reading_ends(State *state)
 {
     Error err;
+    bool is_first = !state->is_ready;
+    state->is_reading = false;
     drop_pending(state);
     adopt_next(state);
     state->revision = state->next_revision;
+    if (!is_first) {
+        tell_reread(state);
+    }
     if (start_watching(state, &err)) {
         become_current(state);
     } else {
-        become_stale(state, &err);
+        reading_fails(state, &err);
     }
 }
 
 static void state_destroy(State *state)
 {
-    wake(state, true);
-    loop_timer_stop(&state->retry);
     drop_pending(state);
     free(state->pending);
     entries_clear(&state->entries);
@@ -369,28 +509,49 @@ static void state_destroy(State *state)
     free(state);
 }
 
+/* False: nobody wants the answer any more. */
+static bool answered(State *state)
+{
+    state->asked--;
+    if (state->is_freed && state->asked == 0) {
+        state_destroy(state);
+        return false;
+    }
+    return !state->is_stopped;
+}
+
+/* A store that went back is another one, or an old copy of it: what it has lost may be who is revoked. */
+static bool check_revision(const State *state, int64_t revision, Error *err)
+{
+    return revision >= state->revision ||
+           error_set(err, ERROR_UNAVAILABLE,
+                     "the store is at revision %" PRId64 ", but %" PRId64
+                     " was seen: it is not the store that was open, or an old copy of it",
+                     revision, state->revision);
+}
+
 static void read_page(State *state, Str after);
 
 static void page_came(void *context, const StoreReply *reply, const Error *err)
 {
     State *state = context;
-    state->is_reading = false;
-    if (state->is_freed) {
-        state_destroy(state);
+    Error failure;
+    if (!answered(state)) {
         return;
     }
     if (err != NULL && err->kind == ERROR_NOT_FOUND) {
         read_all(state); /* that revision was compacted meanwhile */
         return;
     }
+    if (err == NULL && state->next_revision == 0) {
+        err = check_revision(state, reply->revision, &failure) ? NULL : &failure;
+        state->next_revision = reply->revision;
+    }
     if (err != NULL) {
-        become_stale(state, err);
+        reading_fails(state, err);
         return;
     }
     const StoreOpReply *range = &reply->ops[0];
-    if (state->next_revision == 0) {
-        state->next_revision = reply->revision;
-    }
     for (uint32_t i = 0; i < range->kv_count; i++) {
         StateEntry *entry = entry_of(state, &range->kvs[i]);
         if (entry != NULL) {
@@ -417,15 +578,17 @@ static void read_page(State *state, Str after)
                    .end = store_prefix_end(&arena, all),
                    .revision = state->next_revision,
                    .limit = PAGE };
-    state->is_reading = store_op(state->at.store, &op, page_came, state, &err);
-    if (!state->is_reading) {
-        become_stale(state, &err);
+    if (store_op(state->at.store, &op, page_came, state, &err)) {
+        state->asked++;
+    } else {
+        reading_fails(state, &err);
     }
 }
 
 static void read_all(State *state)
 {
     entries_clear(&state->next);
+    state->is_reading = true;
     state->next_range = 0;
     state->next_revision = 0;
     read_page(state, STR_EMPTY);
@@ -436,13 +599,64 @@ static void retry(void *context)
     read_all(context);
 }
 
+/* --- Checking -------------------------------------------------------------------------------- */
+
+static void checked(void *context, const StoreReply *reply, const Error *err)
+{
+    State *state = context;
+    if (!answered(state)) {
+        return;
+    }
+    state->is_checking = false;
+    /* Who is reading everything finds out by itself: pages that are still to come would be taken for all
+     * there is. */
+    if (err != NULL && !has(state, TROUBLE_READING) && !state->is_reading) {
+        reading_fails(state, err);
+    }
+    set_trouble(state, TROUBLE_SILENT, ERROR_NONE, "");
+}
+
+/* A read is answered after the writes before it, so that it tells of a disk that hangs, too. */
+static void ask_store(State *state)
+{
+    StoreOp op = { .kind = STORE_RANGE, .key = state->at.prefix, .count_only = true };
+    Error ignored; /* the store has as much to do as it takes, or closes */
+    state->is_checking = store_op(state->at.store, &op, checked, state, &ignored);
+    state->asked += state->is_checking ? 1 : 0;
+    state->missed = 0;
+}
+
+static void check_runs(void *context)
+{
+    State *state = context;
+    loop_timer_start(&state->check, CHECK_MS);
+    if (!state->is_checking) {
+        ask_store(state);
+    } else if (++state->missed == MISSED_MAX) {
+        set_trouble(state, TROUBLE_SILENT, ERROR_TIMEOUT, "the store does not answer");
+    }
+    state_check(state);
+}
+
+void state_check(State *state)
+{
+    if (state == NULL || !state->is_ready || state->is_stopped) {
+        return;
+    }
+    StoreStatus store = store_status(state->at.store);
+    bool is_well = store.condition == STORE_OK || store.condition == STORE_FULL;
+    if (is_well != !has(state, TROUBLE_WRITING)) {
+        set_trouble(state, TROUBLE_WRITING, is_well ? ERROR_NONE : ERROR_UNAVAILABLE, store.reason);
+    }
+}
+
 /* --- From outside ---------------------------------------------------------------------------- */
 
 /* Ranges of several kinds may be one: nodes and who of them is alive. */
 static void list_ranges(State *state)
 {
     for (KeyKind kind = 0; kind < KEY_KIND_COUNT; kind++) {
-        if (keeps[kind] == KEEP_NOTHING) {
+        if (keeps[kind] <= KEEP_TELLING) {
             continue;
         }
         Str range = key_make_prefix(&state->own, state->at.prefix, kind, NULL, 0);
@@ -466,32 +680,54 @@ State *state_new(const ClusterStore *at, const StateEvents *events)
     state->retry_ms = RETRY_MIN_MS;
     list_ranges(state);
     loop_timer_init(&state->retry, at->loop, retry, state);
+    loop_timer_init(&state->check, at->loop, check_runs, state);
     read_all(state);
     return state;
 }
 
+void state_stop(State *state)
+{
+    if (state != NULL) {
+        store_watch_cancel(TAKE(state->watch));
+        loop_timer_stop(&state->retry);
+        loop_timer_stop(&state->check);
+        state->is_stopped = true;
+        wake(state, true);
+    }
+}
+
 void state_free(State *state)
 {
-    if (state == NULL) {
-        return;
-    }
-    store_watch_cancel(state->watch);
-    state->watch = NULL;
-    loop_timer_stop(&state->retry);
-    if (state->is_reading) {
-        state->is_freed = true; /* the store's answer is still to come */
-        wake(state, true);
-    } else {
+    state_stop(state);
+    if (state != NULL && state->asked > 0) {
+        state->is_freed = true; /* the store is still to answer */
+    } else if (state != NULL) {
         state_destroy(state);
     }
 }
 
 StateAge state_age(const State *state)
 {
+    const Error *why = worst_trouble(state);
     return (StateAge){ .is_ready = state->is_ready,
                        .revision = state->revision,
                        .stale_since_ms = state->stale_since_ms,
-                       .why = state->why.text };
+                       .why = why == NULL ? "" : why->text,
+                       .is_behind = is_behind(state) };
+}
+
+bool state_takes_writes(const State *state, Error *err)
+{
+    if (state == NULL || !is_behind(state)) {
+        return true;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str since = utc_text(&arena, state->stale_since_ms);
+    return error_set(err, ERROR_UNAVAILABLE,
+                     "the store is unavailable since %" STR_FMT
+                     ", and nothing can be changed until it is back: %s",
+                     STR_ARG(since), worst_trouble(state)->text);
 }
 
 const StateEntry *state_find(const State *state, Str key)
@@ -537,6 +773,9 @@ void state_attach(State *state, StateView *view)
 
 void state_detach(State *state, StateView *view)
 {
+    if (state->next_view == view) {
+        state->next_view = view->next;
+    }
     for (StateView **link = &state->views; *link != NULL; link = &(*link)->next) {
         if (*link == view) {
             *link = view->next;
@@ -547,7 +786,7 @@ void state_detach(State *state, StateView *view)
 
 void state_wait(State *state, int64_t revision, StateSeen *seen, void *context)
 {
-    if (revision <= state->revision || state->stale_since_ms != 0) {
+    if (state == NULL || revision <= state->revision || is_behind(state) || state->is_stopped) {
         seen(context);
         return;
     }

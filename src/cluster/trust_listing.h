@@ -1,11 +1,11 @@
-/* The nodes with what they have said about their trust. Loop thread. */
+/* The nodes with what they have said about their trust, as the state has it. Loop thread. */
 #pragma once
 
 #include "cluster/nodes.h"
 #include "pki/trust_notice.h"
 
 typedef struct NodeTrust {
-    const NodeEntry *node;
+    const RosterNode *node;
     bool has_report; /* it has said something, or was told when it joined: */
     TrustReport report;
     bool is_left;    /* the rotation of the CA does not wait for it */
@@ -17,7 +17,6 @@ typedef struct TrustListing {
     uint32_t count;
 } TrustListing;
 
-typedef void TrustListed(void *context, const TrustListing *listing, const Error *err);
-/* Calls `done` exactly once, as the functions of cluster/nodes.h do. A report that cannot be read is
- * none; a list of revocations that cannot be read is ERROR_INVALID. */
-void trust_list(const ClusterStore *at, TrustListed *done, void *context);
+/* As the functions of cluster/nodes.h that read. A report that cannot be read is none; a list of
+ * revocations that cannot be read is ERROR_INVALID. */
+MUST_CHECK bool trust_list(Arena *arena, const ClusterStore *at, TrustListing *out, Error *err);

@@ -31,6 +31,7 @@ static bool check_record(const void *record, Error *err)
            error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
 }
 
+/* Written once: what a newer server wrote beside these stays in the store. */
 static const RecordField certificate_fields[] = {
     { "serial", RECORD_TEXT, RECORD_CHARS_AT(UserCertificateRecord, serial), .is_required = true,
       .check_text = check_serial, .help = "serial number" },

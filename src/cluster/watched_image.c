@@ -1,10 +1,7 @@
 #include "cluster/watched_image.h"
 
 #include "base/base64.h"
-#include "base/json_text.h"
-#include "pki/json_fields.h"
-
-#define FORMAT "eden.watched/1"
+#include "lang/record.h"
 
 enum {
     KEYS_MAX = 100000
@@ -40,66 +37,78 @@ void watched_image_add(WatchedImage *image, const WatchedEntry *entry)
     VEC_PUSH(&image->arena, &image->entries, copy);
 }
 
-static void put_base64(Buf *out, const char *before, Str bytes)
+static bool bytes_decode(Arena *arena, Value value, void *member, Error *err)
 {
-    buf_put_c(out, before);
-    base64_put(out, bytes);
-    buf_put_c(out, "\"");
+    return base64_decode(arena, value_str(value), member) ||
+           error_set(err, ERROR_INVALID, "must be base64");
 }
+
+static void bytes_encode(const void *member, Buf *out)
+{
+    buf_put_char(out, '"');
+    base64_put(out, *(const Str *)member);
+    buf_put_char(out, '"');
+}
+
+static const RecordCodec bytes_codec = { bytes_decode, bytes_encode, NULL };
+
+typedef struct ImageRecord {
+    Str store;
+    int64_t revision;
+    WatchedEntry *keys;
+    uint32_t key_count;
+    Value unknown;
+} ImageRecord;
+
+static const RecordField key_fields[] = {
+    { "key", RECORD_TEXT, RECORD_CODED_AT(WatchedEntry, key, Str, bytes_codec), .is_required = true,
+      .help = "key, in base64" },
+    { "value", RECORD_TEXT, RECORD_CODED_AT(WatchedEntry, value, Str, bytes_codec),
+      .is_required = true, .help = "its value, in base64" },
+    { 0 },
+};
+
+static const RecordField image_fields[] = {
+    { "store", RECORD_TEXT, RECORD_STR_AT(ImageRecord, store), .is_required = true,
+      .help = "ID of the store" },
+    { "revision", RECORD_INT, RECORD_INT_AT(ImageRecord, revision), .is_required = true,
+      .help = "revision of the store" },
+    { "keys", RECORD_OBJECT,
+      RECORD_POINTER_AT(ImageRecord, keys, key_count, KEYS_MAX, WatchedEntry, key_fields),
+      .is_required = true, .help = "what is stored" },
+    { RECORD_UNKNOWN_AT(ImageRecord, unknown) },
+    { 0 },
+};
+
+static const RecordFormat image_format = {
+    .format = "eden.watched/1",
+    .what = "what the cluster said last",
+    .fields = image_fields,
+    .size = sizeof(ImageRecord),
+    .text_max = WATCHED_MAX,
+};
 
 void watched_image_print(const WatchedImage *image, Buf *out)
 {
-    buf_put_c(out, "{\"format\":\"" FORMAT "\",\"store\":");
-    json_text_put(out, image->store);
-    buf_put_format(out, ",\"revision\":%lld,\"keys\":[", (long long)image->revision);
-    for (uint32_t i = 0; i < image->entries.len; i++) {
-        put_base64(out, i == 0 ? "\n{\"key\":\"" : ",\n{\"key\":\"", image->entries.items[i].key);
-        put_base64(out, ",\"value\":\"", image->entries.items[i].value);
-        buf_put_c(out, "}");
-    }
-    buf_put_c(out, "]}\n");
-}
-
-static bool read_entry(Arena *arena, Value object, WatchedImage *out, Error *err)
-{
-    Value key, value;
-    const JsonField fields[] = { { "key", VALUE_STRING, false, &key },
-                                 { "value", VALUE_STRING, false, &value } };
-    WatchedEntry entry = { 0 };
-    if (object.kind != VALUE_MAP) {
-        return error_set(err, ERROR_INVALID, "a key is no object");
-    }
-    if (!json_fields_read(object, fields, COUNT_OF(fields), err)) {
-        return false;
-    }
-    if (!base64_decode(arena, value_str(key), &entry.key) ||
-        !base64_decode(arena, value_str(value), &entry.value)) {
-        return error_set(err, ERROR_INVALID, "a key or value is no base64");
-    }
-    watched_image_add(out, &entry);
-    return true;
+    ImageRecord record = { image->store, image->revision, image->entries.items, image->entries.len,
+                           image->unknown };
+    record_print(&image_format, &record, out);
+    buf_put_char(out, '\n');
 }
 
 bool watched_image_read(Str text, WatchedImage *out, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
+    ImageRecord record;
     arena_init(&arena, ARENA_UNLIMITED);
-    Value object, said, store, revision, keys;
-    const JsonField fields[] = { { "format", VALUE_STRING, false, &said },
-                                 { "store", VALUE_STRING, false, &store },
-                                 { "revision", VALUE_INT, false, &revision },
-                                 { "keys", VALUE_LIST, false, &keys } };
-    if (!json_object_read(&arena, text, WATCHED_MAX, 16 + 4 * KEYS_MAX, &object, err) ||
-        !json_format_check(object, FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
+    if (!record_read(&image_format, &arena, text, RECORD_STORED, &record, err)) {
         return false;
     }
-    for (uint32_t i = 0; i < keys.list->len; i++) {
-        if (!read_entry(&arena, keys.list->items[i], out, err)) {
-            return false;
-        }
+    for (uint32_t i = 0; i < record.key_count; i++) {
+        watched_image_add(out, &record.keys[i]);
     }
-    out->store = arena_copy(&out->arena, value_str(store));
-    out->revision = revision.integer;
+    out->store = arena_copy(&out->arena, record.store);
+    out->revision = record.revision;
+    out->unknown = value_copy(&out->arena, record.unknown);
     return true;
 }

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "lang/value.h"
 
 enum {
     WATCHED_MAX = 8 << 20, /* bytes of the file */
@@ -25,6 +26,7 @@ typedef struct WatchedImage {
     Str store;
     int64_t revision;
     VEC(WatchedEntry) entries;
+    Value unknown; /* what a newer agent kept beside that */
 } WatchedImage;
 
 void watched_image_init(WatchedImage *image);

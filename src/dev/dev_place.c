@@ -163,7 +163,7 @@ static bool read_card(Arena *arena, const char *folder, Value *card, Error *err)
         return error_set(err, ERROR_NOT_FOUND, "no cluster runs in %s", folder);
     }
     return directory_read(&directory, arena, CARD, CARD_MAX, &text, err) &&
-           json_parse_text(arena, text, NULL, card, err);
+           json_parse_text(arena, text, NULL, card, err) && dev_card_check(arena, *card, err);
 }
 
 bool dev_place_find(Arena *arena, const char *folder, Value *card, Error *err)

@@ -1,8 +1,10 @@
 #include "dev/dev_plan.h"
 
 #include "base/buf.h"
+#include "lang/record.h"
 
-#define NETWORK "10.13.37"
+#define NETWORK    "10.13.37"
+#define DEV_FORMAT "eden.dev/1"
 
 const char *dev_node_name(Arena *arena, uint32_t node)
 {
@@ -106,7 +108,7 @@ Value dev_describe(Arena *arena, const DevCard *card)
         map_set_str(arena, node, STR("process"), value_int(card->processes[i]));
         list_push(arena, nodes, value_map(node));
     }
-    put_text(arena, map, "format", "eden.dev/1");
+    put_text(arena, map, "format", DEV_FORMAT);
     put_text(arena, map, "directory", card->folder);
     put_text(arena, map, "api", arena_format(arena, "https://127.0.0.1:%u", card->port).data);
     put_text(arena, map, "run_dir", dev_run_dir(arena, card->folder, 0));
@@ -114,4 +116,49 @@ Value dev_describe(Arena *arena, const DevCard *card)
     map_set_str(arena, map, STR("token"), value_string(card->token));
     map_set_str(arena, map, STR("nodes"), value_list(nodes));
     return value_map(map);
+}
+
+/* It is printed as the answer of 'eden dev -o json' too, and so stays a value; the table checks what is
+ * read of it. */
+typedef struct CardNode {
+    Str name;
+    int64_t process;
+} CardNode;
+
+typedef struct CardRecord {
+    Str directory, api;
+    CardNode *nodes;
+    uint32_t node_count;
+} CardRecord;
+
+static const RecordField node_fields[] = {
+    { "name", RECORD_TEXT, RECORD_STR_AT(CardNode, name), .is_required = true, .min = 1,
+      .help = "name of the node" },
+    { "process", RECORD_INT, RECORD_INT_AT(CardNode, process), .is_required = true, .min = 1,
+      .max = INT32_MAX, .help = "its first process" },
+    { 0 },
+};
+
+static const RecordField card_fields[] = {
+    { "directory", RECORD_TEXT, RECORD_STR_AT(CardRecord, directory), .is_required = true, .min = 1,
+      .help = "where it is" },
+    { "api", RECORD_TEXT, RECORD_STR_AT(CardRecord, api), .is_required = true, .min = 1,
+      .help = "address of its API" },
+    { "nodes", RECORD_OBJECT,
+      RECORD_POINTER_AT(CardRecord, nodes, node_count, DEV_NODES_MAX, CardNode, node_fields),
+      .is_required = true, .help = "its nodes" },
+    { 0 },
+};
+
+static const RecordFormat card_format = {
+    .format = DEV_FORMAT,
+    .what = "the description of a cluster of 'eden dev'",
+    .fields = card_fields,
+    .size = sizeof(CardRecord),
+};
+
+bool dev_card_check(Arena *arena, Value card, Error *err)
+{
+    CardRecord record;
+    return record_from_value(&card_format, arena, card, RECORD_STORED, &record, err);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "base/str.h"
 #include "lang/value.h"
 
@@ -39,3 +40,5 @@ typedef struct DevCard {
 
 /* "eden.dev/1": what others need to know of a cluster that is ready. */
 Value dev_describe(Arena *arena, const DevCard *card);
+/* Whether it is one, with all that is believed of it. */
+MUST_CHECK bool dev_card_check(Arena *arena, Value card, Error *err);

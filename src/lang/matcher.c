@@ -24,6 +24,7 @@ struct Matcher {
     uint32_t *fallback; /* per state: the longest proper suffix that is a state */
     uint32_t *match;    /* per state: length of the longest needle that is a suffix */
     uint32_t *depth;    /* per state: its length */
+    uint32_t *whole;    /* per state: length of the shortest needle that begins with it */
     uint32_t root[256];
     size_t longest;
 };
@@ -75,6 +76,8 @@ static void needle_add(Matcher *matcher, Origins *origins, Str needle)
         unsigned char byte = (unsigned char)needle.data[i];
         uint32_t next = edge_find(matcher, state, byte);
         state = next != 0 ? next : state_add(matcher, origins, state, byte);
+        uint32_t whole = matcher->whole[state];
+        matcher->whole[state] = whole != 0 && whole < needle.len ? whole : (uint32_t)needle.len;
     }
     matcher->match[state] = (uint32_t)needle.len;
     if (needle.len > matcher->longest) {
@@ -135,6 +138,7 @@ Matcher *matcher_new(const Str *needles, size_t count)
     matcher->fallback = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
     matcher->match = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
     matcher->depth = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
+    matcher->whole = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
     matcher->count = 1;
 
     AUTO_CLEAR(Arena) scratch;
@@ -184,6 +188,11 @@ size_t matcher_match(const Matcher *matcher, uint32_t state)
 size_t matcher_depth(const Matcher *matcher, uint32_t state)
 {
     return matcher->depth[state];
+}
+
+size_t matcher_whole(const Matcher *matcher, uint32_t state)
+{
+    return matcher->whole[state];
 }
 
 size_t matcher_longest(const Matcher *matcher)

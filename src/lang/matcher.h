@@ -2,7 +2,7 @@
  *
  * The caller feeds bytes and keeps the state, so it can look through any number of streams at
  * once, and through bytes that it decodes on the way. A Matcher never changes once made: threads
- * may share it. It takes about 44 bytes of memory per byte of its needles. */
+ * may share it. It takes about 48 bytes of memory per byte of its needles. */
 #pragma once
 
 #include <stddef.h>
@@ -32,5 +32,7 @@ const uint32_t *matcher_first(const Matcher *matcher);
 size_t matcher_match(const Matcher *matcher, uint32_t state);
 /* How many of the last bytes fed may begin a needle. */
 size_t matcher_depth(const Matcher *matcher, uint32_t state);
+/* Length of the shortest needle that begins with those bytes. */
+size_t matcher_whole(const Matcher *matcher, uint32_t state);
 /* Length of the longest needle of all. */
 size_t matcher_longest(const Matcher *matcher);

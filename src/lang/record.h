@@ -56,7 +56,7 @@ typedef enum RecordPlace {
     RECORD_AS_VALUE,   /* of any shape */
     RECORD_AS_CODED,   /* of any shape: what its codec makes of it */
     RECORD_AS_STRUCT,  /* of `fields`; a list of them is an array in the struct */
-    RECORD_AS_POINTER, /* a list of such structs in the arena */
+    RECORD_AS_POINTER, /* a list of such structs in the arena; without `fields`, of Strs */
     RECORD_AS_UNKNOWN, /* Value: a map of the fields that the table has not */
 } RecordPlace;
 
@@ -65,7 +65,16 @@ typedef enum RecordPlace {
 typedef struct RecordCodec {
     bool (*read)(Arena *arena, Value value, void *member, Error *err);
     void (*print)(const void *member, Buf *out); /* as JSON */
+    bool (*is_empty)(const void *member);        /* NULL: it never is */
 } RecordCodec;
+
+/* A field that tables show. */
+typedef struct RecordColumn {
+    const char *title; /* NULL: they do not */
+    const char *none;  /* what stands there when it is empty; NULL: "-" */
+    bool is_wide;      /* only in wide tables */
+    bool is_late;      /* of the spec of an object: behind the columns of its status */
+} RecordColumn;
 
 typedef struct RecordField RecordField;
 struct RecordField {
@@ -82,6 +91,7 @@ struct RecordField {
 
     RecordShape shape;
     bool is_required;    /* others are left out when they are empty, zero or false */
+    bool is_printed;     /* and this one not, though it may be missing */
     bool is_secret;      /* shown once, and never logged */
     bool is_nullable;    /* in what the server says: null stands for none */
     bool is_fixed;       /* cannot be changed later */
@@ -89,6 +99,7 @@ struct RecordField {
     const char *choices; /* "join|access" */
     int64_t min, max;    /* of a number; milliseconds of a duration; bytes of other texts */
     const RecordField *fields;
+    RecordColumn column;
     const char *help;
 };
 
@@ -127,6 +138,14 @@ struct RecordField {
     .size = sizeof(Type), .capacity = COUNT_OF(((Struct *)0)->member),  \
     .count_offset = _Generic(((Struct *)0)->count, uint32_t             \
                              : offsetof(Struct, count))
+/* The same, each item as its codec has it. */
+#define RECORD_CODEDS_AT(Struct, member, count, Type, how)             \
+    .place = RECORD_AS_CODED, .shape = RECORD_LIST, .codec = &(how),   \
+    .offset = _Generic(((Struct *)0)->member, Type *                   \
+                       : offsetof(Struct, member)),                    \
+    .size = sizeof(Type), .capacity = COUNT_OF(((Struct *)0)->member), \
+    .count_offset = _Generic(((Struct *)0)->count, uint32_t            \
+                             : offsetof(Struct, count))
 /* A pointer in the struct to an array in the arena, which has `max` items at most. */
 #define RECORD_POINTER_AT(Struct, member, count, max, Type, table)               \
     .place = RECORD_AS_POINTER, .shape = RECORD_LIST, .fields = (table),         \
@@ -142,6 +161,7 @@ typedef struct RecordFormat {
     const RecordField *fields;
     size_t size;                                   /* of the struct */
     uint32_t text_max;                             /* bytes of JSON */
+    uint32_t values_max;                           /* in it; 0: as many as fit */
     bool (*check)(const void *record, Error *err); /* what concerns several fields; NULL: nothing */
 } RecordFormat;
 
@@ -151,7 +171,8 @@ typedef enum RecordOrigin {
 } RecordOrigin;
 
 /* Texts, maps and lists are in the arena or borrowed from `text`; `out` is changed only when all is
- * well. What is not there is zero, or an empty map or list. Fails with ERROR_INVALID or ERROR_LIMIT. */
+ * well. What is not there is zero, or an empty map or list. Fails with ERROR_INVALID or ERROR_LIMIT; of
+ * a text from outside that has several lines it says in which one. */
 MUST_CHECK bool record_read(const RecordFormat *format, Arena *arena, Str text, RecordOrigin origin,
                             void *out, Error *err);
 /* The same of what was read as JSON. */
@@ -159,6 +180,8 @@ MUST_CHECK bool record_from_value(const RecordFormat *format, Arena *arena, Valu
                                   RecordOrigin origin, void *out, Error *err);
 /* Appends it as JSON on one line. */
 void record_print(const RecordFormat *format, const void *record, Buf *out);
+/* As a file that people read: every field on a line of its own. */
+void record_print_file(const RecordFormat *format, const void *record, Buf *out);
 
 /* --- Values --------------------------------------------------------------------------------- */
 
@@ -195,6 +218,10 @@ void fields_tell_unknown(Arena *arena, const RecordField *fields, Str name, Str 
                          FieldProblems *problems);
 /* Checks a map against fields; `pointer` is where it stands. Adds what is wrong, all of it at once. */
 void fields_check(Arena *arena, const RecordField *fields, Value map, Str pointer,
+                  FieldProblems *problems);
+
+/* The same for a record, which may say its format; what is not known is wrong only from outside. */
+void record_check(Arena *arena, const RecordFormat *format, Value map, RecordOrigin origin,
                   FieldProblems *problems);
 
 /* Appends "type":"object",... of an object that was opened: a JSON Schema as OpenAPI 3.0 has them. */

@@ -9,21 +9,18 @@
  *
  * A secret is found as it is, in upper and lower case and with capitals, and in the spellings that programs
  * give it on the way:
- *   - base64, standard and URL-safe, alone or anywhere inside longer encoded data, also when
- *     broken into lines;
- *   - hexadecimal digits, also in groups set apart by blanks or colons;
- *   - with percent escapes of any of its bytes, and `+` for a space;
- *   - with backslash escapes as in JSON, in Python's repr, in C and in the shell, again any of its
- *     characters;
- *   - with entities of HTML and XML;
- *   - quoted for the shell, for YAML and for SQL, where a quote inside is written as `'\''`, `'"'"'`
- *     or `''`;
- *   - broken into lines, indented or not.
+ *   - escapes and quotes of any of its characters, as URLs, JSON, Python, C, shells, HTML, mail, YAML,
+ *     SQL and CSV have them (scrub_escapes.c);
+ *   - base64, base32 and hexadecimal digits, alone or anywhere inside longer encoded data, and what is
+ *     escaped or encoded inside (scrub_codes.c);
+ *   - a number for each byte or character, and dumps (scrub_numbers.c);
+ *   - broken into lines or single characters, or escaped several times (scrub_loose.c);
+ *   - cut at the end of a line, when at least 8 bytes and half of it are left.
  * Each is replaced by SCRUB_MARK; secrets that touch or overlap become one mark.
  *
  * Text shorter than SCRUB_SHORTEST is not looked for: it would be found everywhere. Time grows
  * with the length of the text, whatever the secrets are; memory with the secrets, and with the
- * number of places where one is found. */
+ * number of places where one is found. docs/secrets.md tells users what is found. */
 #pragma once
 
 #include "base/buf.h"
@@ -63,6 +60,9 @@ MUST_CHECK bool secrets_find(Value v, Arena *arena, SecretFound *found, void *co
 
 /* A copy in which "(secret)" stands for every value that is marked; what holds none is shared. */
 Value secrets_hide(Arena *arena, Value v);
+/* A copy as it is shown: the same, and every other text, key and number with what `shown` makes of it. */
+typedef Str SecretsShown(void *context, Str text, Arena *arena);
+Value secrets_replace(Arena *arena, Value v, SecretsShown *shown, void *context);
 
 typedef struct Scrubber Scrubber;
 

@@ -143,3 +143,50 @@ Value secrets_hide(Arena *arena, Value v)
 {
     return value_holds_secret(v) ? hide(arena, v, 0) : v;
 }
+
+typedef struct Replacing {
+    Arena *arena;
+    SecretsShown *shown;
+    void *context;
+} Replacing;
+
+/* A number that is a secret is shown as text. */
+static Value replace_number(const Replacing *r, Value v)
+{
+    Str text = number_text(r->arena, v), shown = r->shown(r->context, text, r->arena);
+    return str_eq(shown, text) ? v : value_string(shown);
+}
+
+static Value replace(const Replacing *r, Value v, unsigned depth)
+{
+    if (value_is_secret(v) || depth > HIDE_DEPTH) {
+        return value_string(STR(SCRUB_MARK));
+    }
+    if (value_is_string(v)) {
+        return value_string(r->shown(r->context, value_str(v), r->arena));
+    }
+    if (v.kind == VALUE_INT || v.kind == VALUE_FLOAT) {
+        return replace_number(r, v);
+    }
+    if (value_is_sequence(v)) {
+        List *list = list_new(r->arena, v.list->len);
+        for (uint32_t i = 0; i < v.list->len; i++) {
+            list_push(r->arena, list, replace(r, v.list->items[i], depth + 1));
+        }
+        return value_list(list);
+    }
+    if (v.kind == VALUE_MAP) {
+        Map *map = map_new(r->arena, v.map->len);
+        for (uint32_t i = 0; i < v.map->len; i++) {
+            map_append(r->arena, map, replace(r, v.map->entries[i].key, depth + 1),
+                       replace(r, v.map->entries[i].value, depth + 1));
+        }
+        return value_map(map);
+    }
+    return v;
+}
+
+Value secrets_replace(Arena *arena, Value v, SecretsShown *shown, void *context)
+{
+    return replace(&(Replacing){ arena, shown, context }, v, 0);
+}

@@ -1,6 +1,7 @@
 /* How a string is written: plain when nobody could misread it, else as a literal block, in single
  * or in double quotes. */
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "lang/yaml_load.h"
 #include "lang/yaml_print.h"
 
@@ -11,13 +12,13 @@ typedef struct Look {
     bool brackets; /* plain would be misread inside of brackets */
 } Look;
 
-/* c-printable without what other readers treat as line breaks, and without the byte order mark. */
+/* c-printable without what hides or reorders text, or is a line break to other readers. */
 static bool is_printable(uint32_t code)
 {
     return (code >= 0x20 && code <= 0x7e) ||
-           (code >= 0xa0 && code <= 0xd7ff && code != 0x2028 && code != 0x2029) ||
-           (code >= 0xe000 && code <= 0xfffd && code != 0xfeff) ||
-           (code >= 0x10000 && code <= 0x10ffff);
+           (((code >= 0xa0 && code <= 0xd7ff) || (code >= 0xe000 && code <= 0xfffd) ||
+             (code >= 0x10000 && code <= 0x10ffff)) &&
+            !visible_is_deceptive(code));
 }
 
 static bool is_blank_or_end(Str s, size_t at)

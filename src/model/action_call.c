@@ -1,4 +1,5 @@
 /* Parameters of an action as a site gives them: known, given once, of the right kind. */
+#include "base/json_text.h"
 #include "model/foreign.h"
 #include "model/parse.h"
 
@@ -70,13 +71,24 @@ static bool is_below(Str path, const char *folder, Str *below)
     return is;
 }
 
-static bool check_site_file(const SiteLoad *load, Value given, const char *folder)
+static Str foreign_value(const SiteLoad *load, const ActionCall *call, const ParamSpec *spec,
+                         Str value)
+{
+    Str place =
+        arena_format(load->arena, "%s.%s.%s", call->module->name, call->action->name, spec->name);
+    return foreign_word(load->modules, FOREIGN_VALUE, place, value);
+}
+
+static bool check_site_file(const SiteLoad *load, const ActionCall *call, const ParamSpec *spec,
+                            Value given, const char *folder)
 {
     Str name = STR_EMPTY;
     if (!site_text(load, given, &name) || !document_is_name(name)) {
-        site_problem(load, "E0308", given, "this must be the path of a file below %s/ of the site",
-                     folder)
-            ->hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(folder), name);
+        Problem *problem = site_problem(load, "E0308", given,
+                                        "'%s' must be the path of a file below %s/ of the site",
+                                        spec->name, folder);
+        Str hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(folder), name);
+        problem->hint = hint.len > 0 ? hint : foreign_value(load, call, spec, name);
         return false;
     }
     Str path = arena_format(load->arena, "%s/%" STR_FMT, folder, STR_ARG(name));
@@ -108,9 +120,10 @@ static bool check_site_file(const SiteLoad *load, Value given, const char *folde
     return false;
 }
 
-static bool check_site_template(const SiteLoad *load, Value given)
+static bool check_site_template(const SiteLoad *load, const ActionCall *call, const ParamSpec *spec,
+                                Value given)
 {
-    return check_site_file(load, given, "templates") &&
+    return check_site_file(load, call, spec, given, "templates") &&
            (load->reader.exists == NULL || !value_is_string(given) ||
             document_check_template(load, value_str(given)));
 }
@@ -139,8 +152,8 @@ static bool convert_constant(const SiteLoad *load, const ActionCall *call, const
 {
     *out = given;
     switch (spec->kind) {
-    case PARAM_SITE_FILE: return check_site_file(load, given, "files");
-    case PARAM_SITE_TEMPLATE: return check_site_template(load, given);
+    case PARAM_SITE_FILE: return check_site_file(load, call, spec, given, "files");
+    case PARAM_SITE_TEMPLATE: return check_site_template(load, call, spec, given);
     case PARAM_PUBLISHED: return check_published(load, given);
     default: break;
     }
@@ -159,9 +172,14 @@ static bool convert_constant(const SiteLoad *load, const ActionCall *call, const
     *out = value_missing();
     Problem *problem = site_problem(load, "E0308", given, "'%s' %s", spec->name, err.text);
     if (value_is_string(given)) {
-        Str place = arena_format(load->arena, "%s.%s.%s", call->module->name, call->action->name,
-                                 spec->name);
-        problem->hint = foreign_word(load->modules, FOREIGN_VALUE, place, value_str(given));
+        problem->hint = foreign_value(load, call, spec, value_str(given));
+        Str path = arena_format(load->arena, "files/%" STR_FMT, STR_ARG(value_str(given)));
+        if (problem->hint.len > 0 && spec->kind == PARAM_PATH && load->reader.exists != NULL &&
+            document_is_name(value_str(given)) && load->reader.exists(load->reader.context, path)) {
+            problem->hint =
+                arena_format(load->problems->arena, "'%" STR_FMT "' is in the site: %" STR_FMT,
+                             STR_ARG(path), STR_ARG(problem->hint));
+        }
     }
     return false;
 }
@@ -302,21 +320,94 @@ static bool read_list(const SiteLoad *load, const FieldSet *others, ActionCall *
     return ok;
 }
 
-/* A text in place of the parameters is what the action is about: "pkg.installed: nginx". */
-static Str meant_parameter(const SiteLoad *load, const ActionCall *call, Value given)
+/* A text as YAML has it inside of brackets. */
+static void put_flow_text(Buf *out, Str text)
 {
-    Str text;
-    const ParamSpec *meant = NULL;
-    if (call->action == NULL || !site_text(load, given, &text)) {
-        return STR_EMPTY;
+    bool plain = text.len > 0 && !ascii_is_digit(text.data[0]);
+    for (size_t i = 0; i < text.len && plain; i++) {
+        plain = ascii_is_name(text.data[i]) || (i > 0 && strchr("./+-", text.data[i]) != NULL);
     }
+    if (plain) {
+        buf_put(out, text);
+    } else {
+        json_text_put(out, text);
+    }
+}
+
+static bool takes_list(ParamKind kind)
+{
+    return kind == PARAM_STRINGS || kind == PARAM_VERSIONS || kind == PARAM_COMMAND;
+}
+
+/* The parameter that the action is about: a required one, its name, or its ids. */
+static const ParamSpec *main_parameter(const ActionCall *call, bool list)
+{
+    const char *ids = action_id_params(call->module, call->action);
     for (const ParamSpec *spec = call->action->params; spec != NULL && spec->name != NULL; spec++) {
-        if (meant == NULL && (spec->required || strcmp(spec->name, "name") == 0)) {
-            meant = spec;
+        bool is_main = spec->required || strcmp(spec->name, "name") == 0 ||
+                       (list && id_params_hold(ids, str_from_c(spec->name)));
+        if (is_main && (!list || takes_list(spec->kind))) {
+            return spec;
         }
     }
-    return meant == NULL ? STR_EMPTY
-                         : arena_format(load->problems->arena, "write '{%s: ...}'", meant->name);
+    return NULL;
+}
+
+/* Texts in place of the parameters are what the action is about: "pkg.installed: nginx",
+ * "pkg.installed: [nginx, vim]". Returns how they are written, empty when that is not known. */
+static Str meant_parameters(const SiteLoad *load, const ActionCall *call, Value given, bool list)
+{
+    enum {
+        SHOWN_MAX = 80
+    };
+    const ParamSpec *spec = call->action == NULL ? NULL : main_parameter(call, list);
+    if (spec == NULL || value_holds_secret(given)) {
+        return STR_EMPTY;
+    }
+    Buf out = buf_make_in(load->problems->arena, BUF_UNLIMITED);
+    buf_put_format(&out, "{%s: %s", spec->name, list ? "[" : "");
+    uint32_t count = list ? given.list->len : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        Str text;
+        if (!site_text(load, list ? given.list->items[i] : given, &text)) {
+            return STR_EMPTY;
+        }
+        buf_put_c(&out, i > 0 ? ", " : "");
+        put_flow_text(&out, text);
+    }
+    buf_put_c(&out, list ? "]}" : "}");
+    return out.len <= SHOWN_MAX ? buf_str(&out)
+                                : arena_format(load->problems->arena, "{%s: ...}", spec->name);
+}
+
+static bool is_list_of_texts(Value given)
+{
+    bool texts = given.kind == VALUE_LIST && given.list->len > 0;
+    for (uint32_t i = 0; texts && i < given.list->len; i++) {
+        texts = given.list->items[i].kind == VALUE_STRING;
+    }
+    return texts;
+}
+
+static void hint_at_parameters(const SiteLoad *load, const ActionCall *call, Value given,
+                               Problem *problem)
+{
+    Arena *arena = load->problems->arena;
+    bool list = given.kind == VALUE_LIST;
+    Str meant = meant_parameters(load, call, given, list);
+    if (meant.len > 0) {
+        problem->hint = arena_format(arena, "write '%" STR_FMT "'", STR_ARG(meant));
+        if (!list && value_original(load->sources, given).len == problem->span) {
+            problem_fix(arena, problem, meant);
+        }
+        return;
+    }
+    meant = list ? meant_parameters(load, call, given.list->items[0], false) : STR_EMPTY;
+    if (meant.len > 0) {
+        problem->hint =
+            arena_format(arena, "write '%" STR_FMT "'%s", STR_ARG(meant),
+                         given.list->len > 1 ? ", and a step for each of the others" : "");
+    }
 }
 
 bool action_call_params(const SiteLoad *load, Value given, const FieldSet *others, ActionCall *call)
@@ -331,14 +422,16 @@ bool action_call_params(const SiteLoad *load, Value given, const FieldSet *other
     bool ok = true;
     if (given.kind == VALUE_MAP) {
         ok = read_entries(load, others, call, values, given.map);
-    } else if (given.kind == VALUE_LIST) {
+    } else if (given.kind == VALUE_LIST && !is_list_of_texts(given)) {
         ok = read_list(load, others, call, values, given.list);
     } else if (given.kind != VALUE_NULL && !value_is_missing(given)) {
-        Problem *problem = site_problem(load, "E0303", given,
-                                        "parameters are a map, or a list of maps with one key "
-                                        "each, not %s",
-                                        site_kind_words(given));
-        problem->hint = meant_parameter(load, call, given);
+        Problem *problem =
+            site_problem(load, "E0303", given,
+                         "parameters are a map, or a list of maps with one key "
+                         "each, not %s",
+                         given.kind == VALUE_LIST ? "a list of texts" : site_kind_words(given));
+        hint_at_parameters(load, call, given, problem);
+        call->params_unread = true;
         ok = false;
     }
     for (uint32_t i = 0; i < count; i++) {

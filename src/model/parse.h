@@ -37,6 +37,7 @@ typedef struct ActionCall {
     Value place;            /* of the action's name */
     const Dynamic **params; /* as in StepSpec */
     uint64_t params_set;
+    bool params_unread; /* they have no form: what is missing is not known */
     const Value *values;
 } ActionCall;
 

@@ -328,6 +328,32 @@ Str selector_name(const Selector *selector)
     return selector->kind == SELECTOR_NAME ? selector->pattern : STR_EMPTY;
 }
 
+/* Recurses as selector_match does. */
+bool selector_label(const Selector *selector, Str *name, Str *value)
+{
+    if (selector->kind == SELECTOR_AND) {
+        return selector_label(selector->left, name, value) ||
+               selector_label(selector->right, name, value);
+    }
+    *name = selector->label;
+    *value = selector->pattern;
+    return selector->kind == SELECTOR_LABEL && !glob_is_pattern(selector->pattern);
+}
+
+/* Recurses as selector_match does. */
+bool selector_has_expression(const Selector *selector)
+{
+    switch (selector->kind) {
+    case SELECTOR_NAME:
+    case SELECTOR_LABEL: return false;
+    case SELECTOR_NOT: return selector_has_expression(selector->left);
+    case SELECTOR_AND:
+    case SELECTOR_OR:
+        return selector_has_expression(selector->left) || selector_has_expression(selector->right);
+    default: return true;
+    }
+}
+
 /* --- Matching ------------------------------------------------------------------------------- */
 
 static bool has_label(const Selector *selector, const SelectorSubject *subject)

@@ -43,3 +43,7 @@ MUST_CHECK bool selector_match(const Selector *selector, const SelectorSubject *
 Str selector_text(const Selector *selector);
 /* The name or the pattern of names, when that is all it has; else empty. */
 Str selector_name(const Selector *selector);
+/* A label with its value that all nodes that match have. False: there is none, or they can have others. */
+bool selector_label(const Selector *selector, Str *name, Str *value);
+/* Whether there is an expression in it. */
+bool selector_has_expression(const Selector *selector);

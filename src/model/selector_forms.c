@@ -15,6 +15,9 @@ const SelectorForm selector_forms[] = {
     { "role=web and dc=fra", "both", false },
     { "role=web or role=db", "one of them; 'and' binds tighter", false },
     { "role=web and (dc=fra or dc=ams)", "parentheses group", false },
-    { "server.os == 'debian'", "an expression about the node: in sites only", true },
+    { "server.os == 'debian'",
+      "an expression about the node: in sites, and for lists of nodes by the facts that servers "
+      "keep",
+      true },
     { NULL, NULL, false },
 };

@@ -92,6 +92,7 @@ typedef struct StepSpec {
     const Action *action;
     const Dynamic **params; /* by position in the action's row; NULL where not given */
     uint64_t params_set;    /* bit i: params[i] is given */
+    bool params_unread; /* they have no form, and a problem says so: what is missing is not known */
     /* By position: what needs no run, converted: constants and the row's fallbacks. Missing where
      * a template must be evaluated, and where there is neither. The resolved kinds as written. */
     const Value *values;

@@ -73,7 +73,7 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
                           Problems *problems)
 {
     bool ok = true;
-    uint32_t count = action_param_count(spec->action);
+    uint32_t count = spec->params_unread ? 0 : action_param_count(spec->action);
     for (uint32_t i = 0; i < count; i++) {
         if (spec->action->params[i].required && !is_set(params_set, i)) {
             Problem *problem =

@@ -459,6 +459,7 @@ bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, Step
     out->action = call.action;
     out->params = call.params;
     out->params_set = call.params_set;
+    out->params_unread = call.params_unread;
     out->values = call.values;
     ok = read_name(load, b.given[STEP_NAME], &call, given, out) && ok;
     ok = read_conditions(load, b.given[STEP_CONDITIONS], out) && ok;

@@ -107,29 +107,51 @@ static bool ask_guards(Call *call, Str *kept, Error *err)
 
 /* --- What a plan can know ------------------------------------------------------------------- */
 
+/* Whether root is led there by a link of another user, also in the last place. */
+static bool check_links(Call *call, Str directory, const FileInfo *info, Error *err)
+{
+    FileInfo ignored;
+    Str inside = arena_join(call->arena, directory, STR("/."), STR_EMPTY);
+    return info->kind != FILE_LINK || info->planned ||
+           host_stat(call->host, inside, &ignored, err) || err->kind != ERROR_DENIED;
+}
+
 /* The user and the directory that the command, and its guards, run as and in. */
 static bool check_place(Call *call, Error *err)
 {
     uid_t uid;
     FileInfo info;
     Str user = call_str(call, "user"), directory = call_str(call, "cwd");
-    if (user.len > 0 && !host_find_user(call->host, user, &uid, NULL, err) &&
-        (err->kind != ERROR_NOT_FOUND || !call_lacks(call, "user", "user", user))) {
+    bool as_root = user.len == 0;
+    if (user.len > 0 && host_find_user(call->host, user, &uid, NULL, err)) {
+        as_root = uid == 0;
+    } else if (user.len > 0 &&
+               (err->kind != ERROR_NOT_FOUND || !call_lacks(call, "user", "user", user))) {
         return false;
     }
     if (directory.len == 0) {
         return true;
     }
-    if (!host_stat(call->host, directory, &info, err)) {
-        return call_blame(call, "cwd");
+    if (!host_stat(call->host, directory, &info, err) ||
+        (as_root && !check_links(call, directory, &info, err))) {
+        /* Another user goes wherever they may go. */
+        return (!as_root && err->kind == ERROR_DENIED) || call_blame(call, "cwd");
     }
     return info.kind != FILE_ABSENT || call_lacks(call, "cwd", "path", directory) ||
            error_set(err, ERROR_NOT_FOUND, "there is no directory '%" STR_FMT "'",
                      STR_ARG(directory));
 }
 
+/* Whether a secret begins in it and goes on behind it: then it would be shown, as a part is not found. */
+static bool is_part_of_secret(Call *call, Str program, Str command)
+{
+    Str quoted = arena_format(call->arena, "'%" STR_FMT "'", STR_ARG(program));
+    return str_eq(call_scrub(call, quoted), quoted) &&
+           !str_starts(call_scrub(call, command), program);
+}
+
 /* The program that a command certainly starts with; empty when only a shell can tell. */
-static Str first_program(Value command)
+static Str first_program(Call *call, Value command)
 {
     if (value_is_sequence(command)) {
         return command.list->len > 0 && value_is_string(command.list->items[0])
@@ -146,20 +168,60 @@ static Str first_program(Value command)
             end = i;
         }
     }
-    return str_slice(text, 0, end);
+    Str program = str_slice(text, 0, end);
+    return value_holds_secret(command) && is_part_of_secret(call, program, text) ? STR_EMPTY
+                                                                                 : program;
+}
+
+/* Where the link at `path` leads to. */
+static bool read_target(Call *call, Str path, Str *out, Error *err)
+{
+    Str target;
+    if (!host_read_link(call->host, call->arena, path, &target, err)) {
+        return false;
+    }
+    size_t folder = path.len;
+    while (folder > 0 && path.data[folder - 1] != '/') {
+        folder--;
+    }
+    *out = str_starts(target, STR("/"))
+               ? target
+               : arena_format(call->arena, "%" STR_FMT "%" STR_FMT,
+                              STR_ARG(str_slice(path, 0, folder)), STR_ARG(target));
+    return true;
 }
 
 static bool check_program(Call *call, const char *param, Str program, Error *err)
 {
-    FileInfo info;
+    enum {
+        LINKS_MAX = 8
+    };
+    FileInfo info = { 0 };
+    Str path = program;
     if (!str_starts(program, STR("/"))) {
         return true;
     }
-    if (!host_stat(call->host, program, &info, err)) {
-        return call_blame(call, param);
+    for (int links = 0; links <= LINKS_MAX; links++) {
+        if (!host_stat(call->host, path, &info, err)) {
+            return call_blame(call, param);
+        }
+        if (info.kind != FILE_LINK) {
+            break;
+        }
+        if (!read_target(call, path, &path, err)) {
+            return call_blame(call, param);
+        }
     }
-    return info.kind != FILE_ABSENT || call_lacks(call, param, "path", program) ||
-           error_set(err, ERROR_NOT_FOUND, "there is no program '%" STR_FMT "'", STR_ARG(program));
+    if (info.kind != FILE_ABSENT || call_lacks(call, param, "path", path)) {
+        return true;
+    }
+    return str_eq(path, program)
+               ? error_set(err, ERROR_NOT_FOUND, "there is no program '%" STR_FMT "'",
+                           STR_ARG(program))
+               : error_set(err, ERROR_NOT_FOUND,
+                           "there is no program '%" STR_FMT "': it is a link to '%" STR_FMT
+                           "', which does not exist",
+                           STR_ARG(program), STR_ARG(path));
 }
 
 /* A guard that cannot be asked: what it needs may come with an earlier step, or it never will. */
@@ -173,7 +235,7 @@ static bool cannot_ask(Call *call, Outcome *outcome, const Error *err)
     if (!call_has(call, "onlyif")) {
         return true;
     }
-    Str program = first_program(call_param(call, "onlyif"));
+    Str program = first_program(call, call_param(call, "onlyif"));
     return err->kind == ERROR_TIMEOUT || call_lacks(call, "onlyif", "program", program);
 }
 
@@ -207,7 +269,7 @@ static bool run_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (outcome->changed && call->planning) {
-        if (!check_program(call, "cmd", first_program(command), err) ||
+        if (!check_program(call, "cmd", first_program(call, command), err) ||
             (!value_is_sequence(command) &&
              !check_program(call, "shell", call_str(call, "shell"), err))) {
             return false;

@@ -114,6 +114,7 @@ bool command_run(Call *call, const Command *command, ProcessResult *out, Error *
         .input = command->input,
         .root = host_is_live(call->host) ? NULL : host_root(call->host),
         .directory = command->directory.len > 0 ? arena_copy_c(arena, command->directory) : NULL,
+        .host = call->host,
         .set_umask = command->has_umask,
         .umask = (mode_t)command->umask,
         .timeout_ms = call_limit_ms(call, command->timeout_ms),

@@ -31,10 +31,12 @@ bool digest_parse(Arena *arena, Str given, Str *out, Error *err)
         ok = ascii_hex_value(hex[i]) >= 0;
     }
     if (!ok) {
+        bool is_short = given.len <= SHOWN_MAX; /* a part of a secret would not be found */
+        Str shown = is_short ? given : arena_format(arena, "a text of %zu bytes", given.len);
         return error_set(err, ERROR_INVALID,
                          "'digest' must be 'sha256:' and 64 hexadecimal digits, or 'sha512:' and "
-                         "128, not '%" STR_FMT "'",
-                         STR_ARG(str_slice(given, 0, SHOWN_MAX)));
+                         "128, not %s%" STR_FMT "%s",
+                         is_short ? "'" : "", STR_ARG(shown), is_short ? "'" : "");
     }
     *out = arena_join(arena, prefix, str_from_c(hex), STR_EMPTY);
     return true;

@@ -11,6 +11,20 @@ static void tell_change(Call *call, const DocumentWish *wish, const DocumentChan
     }
 }
 
+/* What is wrong with a file that not everybody may read is told without the words that are there. */
+static bool hide_words(const Call *call, const Edit *edit, Error *err)
+{
+    Str text = arena_copy(call->arena, str_from_c(err->text));
+    size_t first = str_find(text, STR("'"), 0), last = str_find_last(text, STR("'"));
+    bool is_private =
+        edit->target->before.kind == FILE_REGULAR && (edit->target->before.mode & S_IROTH) == 0;
+    if (!is_private || edit->target->open || first == last) {
+        return false;
+    }
+    return error_set(err, err->kind, "%" STR_FMT "(not shown)%" STR_FMT,
+                     STR_ARG(str_slice(text, 0, first)), STR_ARG(str_from_offset(text, last + 1)));
+}
+
 bool document_check(Call *call, const DocumentFormat *format, Outcome *outcome, Error *err)
 {
     DocumentWish wish = { .absent = str_eq(call_str(call, "state"), STR("absent")),
@@ -26,8 +40,10 @@ bool document_check(Call *call, const DocumentFormat *format, Outcome *outcome, 
         return true;
     }
     if (!document_edit(call->arena, format, edit.target->path, edit.target->old, &wish, &change,
-                       err) ||
-        !edit_end_text(&edit, change.text, value_holds_secret(wish.value), outcome, err)) {
+                       err)) {
+        return hide_words(call, &edit, err);
+    }
+    if (!edit_end_text(&edit, change.text, value_holds_secret(wish.value), outcome, err)) {
         return false;
     }
     outcome->state = wish.absent ? STR("absent") : STR("present");

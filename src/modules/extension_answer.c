@@ -1,3 +1,5 @@
+/* No table of fields: an answer is a stream of lines, and which fields the last may have depends on what
+ * was asked. */
 #include "modules/extension_answer.h"
 
 #include "base/buf.h"

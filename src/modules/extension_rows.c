@@ -1,3 +1,5 @@
+/* No table of fields: programs of others write this, and each mistake is told with the place that it has in
+ * the description, all of them in the words of modules. */
 #include "modules/extension_rows.h"
 
 #include "base/buf.h"

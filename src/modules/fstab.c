@@ -22,6 +22,52 @@ Str fstab_kernel_name(Call *call, Str path)
     return host_real_path(call->host, call->arena, path, &real, &ignored) ? real : path;
 }
 
+/* Where everybody may write, the owner of something can exchange it for a link. */
+static bool check_last(Call *call, Str path, Str above, Error *err)
+{
+    FileInfo folder, info;
+    Str inside = arena_join(call->arena, above, STR("/."), STR_EMPTY);
+    if (!host_stat(call->host, inside, &folder, err) || !host_stat(call->host, path, &info, err)) {
+        return false;
+    }
+    if (folder.kind != FILE_DIRECTORY || (folder.mode & S_IWOTH) == 0 || info.kind == FILE_ABSENT ||
+        info.uid == 0) {
+        return true;
+    }
+    Str owner = host_user_name(call->host, call->arena, info.uid);
+    return error_set(err, ERROR_DENIED,
+                     "%" STR_FMT " belongs to user '%" STR_FMT "', who could put something else "
+                     "there",
+                     STR_ARG(path), STR_ARG(owner));
+}
+
+bool fstab_guarded_path(Call *call, Str path, Str *out, Error *err)
+{
+    FileInfo info;
+    Str real = path, above;
+    while (real.len > 1 && real.data[real.len - 1] == '/') {
+        real.len--;
+    }
+    if (!host_stat(call->host, real, &info, err) ||
+        (info.kind == FILE_LINK && !info.planned &&
+         !host_real_path(call->host, call->arena, real, &real, err))) {
+        return false;
+    }
+    size_t slash = str_find_last(real, STR("/"));
+    above = slash == 0 ? STR("/") : str_slice(real, 0, slash);
+    if (real.len == 1) {
+        *out = real;
+        return true;
+    }
+    if (!host_guarded_path(call->host, call->arena, above, &above, err) ||
+        !check_last(call, real, above, err)) {
+        return false;
+    }
+    *out = arena_join(call->arena, above.len > 1 ? above : STR_EMPTY, str_from_offset(real, slash),
+                      STR_EMPTY);
+    return true;
+}
+
 Str fstab_escape(Arena *arena, Str text)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);

@@ -25,6 +25,8 @@ MUST_CHECK bool fstab_check_word(Str text, const char *what, Error *err);
 /* The name by which the kernel lists a device, a file or the place of a mount, where a link may
  * lead to it; on a live host only. What is not there yet has the name that it is given. */
 Str fstab_kernel_name(Call *call, Str path);
+/* The path of the same for a program of root, which goes by names: see host_guarded_path. */
+MUST_CHECK bool fstab_guarded_path(Call *call, Str path, Str *out, Error *err);
 /* The text with blanks and the like as fstab has them. */
 Str fstab_escape(Arena *arena, Str text);
 /* Puts the line in, in place of those with the same key, or takes these away (`line` NULL). */

@@ -355,6 +355,8 @@ static const Action actions[] = {
           "then, and the steps behind it run. It asks only once until the run is over, so that a\n"
           "machine cannot start over and over; when eden is killed before the machine goes down,\n"
           "the next run asks again. Needs systemd; below another root (--root) it is refused.\n"
+          "So it is when the site, the program or what else the run was given lies where other\n"
+          "users may write, such as /tmp: they could put something else there for root to run.\n"
           "\n"
           "Needed means: there is /run/reboot-required, or a newer kernel of the same kind is in\n"
           "/lib/modules and /boot than the one that runs.\n",

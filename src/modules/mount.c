@@ -17,6 +17,7 @@ typedef struct Mounted {
 
 typedef struct MountChange {
     Mounted now;
+    Str place, device; /* as mount(8) is told */
     Target *fstab;
     bool mount, unmount, make_place;
 } MountChange;
@@ -147,13 +148,29 @@ static bool check_device(Call *call, Error *err)
            error_set(err, ERROR_NOT_FOUND, "there is no device '%" STR_FMT "'", STR_ARG(device));
 }
 
+/* mount(8) goes by names, now and whenever the machine starts. */
+static bool find_names(Call *call, MountChange *change, Error *err)
+{
+    Str device = call_str(call, "device"), real = device;
+    if (!fstab_guarded_path(call, call_str(call, "name"), &change->place, err)) {
+        return call_blame(call, "name");
+    }
+    if (str_starts(device, STR("/")) && !fstab_guarded_path(call, device, &real, err)) {
+        return call_blame(call, "device");
+    }
+    /* Of the many names of a device the one that was given is listed. */
+    change->device = str_starts(device, STR("/dev/")) ? device : real;
+    return true;
+}
+
 static bool mounted_check(Call *call, Outcome *outcome, Error *err)
 {
     Str place = call_str(call, "name");
     FileInfo info;
     MountChange *change = ARENA_NEW(call->arena, MountChange);
     outcome->found = change;
-    if (!check_words(call, err) || !host_stat(call->host, place, &info, err) ||
+    if (!check_words(call, err) || !find_names(call, change, err) ||
+        !host_stat(call->host, place, &info, err) ||
         (call_bool(call, "persist") && !check_fstab(call, change, place, true, outcome, err))) {
         return false;
     }
@@ -207,16 +224,17 @@ static bool mounted_apply(Call *call, Outcome *outcome, Error *err)
 {
     MountChange *change = outcome->found;
     if (change->unmount) {
-        if (!TOOL_DO(call, NULL, err, "umount", "--", text_of(call, "name"))) {
+        if (!TOOL_DO(call, NULL, err, "umount", "--", arena_copy_c(call->arena, change->place))) {
             return false;
         }
         outcome->changed = true;
     }
     if (change->mount) {
-        if ((change->make_place && !make_place(call, err)) ||
+        /* Looked for again: what is there now was perhaps not made by us. */
+        if ((change->make_place && !make_place(call, err)) || !find_names(call, change, err) ||
             !TOOL_DO(call, NULL, err, "mount", "-t", text_of(call, "type"), "-o",
-                     text_of(call, "options"), "--", text_of(call, "device"),
-                     text_of(call, "name"))) {
+                     text_of(call, "options"), "--", arena_copy_c(call->arena, change->device),
+                     arena_copy_c(call->arena, change->place))) {
             return false;
         }
         outcome->changed = true;
@@ -230,12 +248,16 @@ static bool mounted_react(Call *call, Outcome *outcome, Error *err)
 {
     Str options =
         arena_format(call->arena, "remount,%" STR_FMT, STR_ARG(call_str(call, "options")));
+    MountChange change = { 0 };
     if (call->ran_since || !host_is_live(call->host)) {
         return true;
     }
+    if (!find_names(call, &change, err)) {
+        return false;
+    }
     outcome->changed = true;
     return TOOL_DO(call, NULL, err, "mount", "-o", arena_copy_c(call->arena, options), "--",
-                   text_of(call, "name"));
+                   arena_copy_c(call->arena, change.place));
 }
 
 static bool unmounted_check(Call *call, Outcome *outcome, Error *err)
@@ -258,6 +280,9 @@ static bool unmounted_check(Call *call, Outcome *outcome, Error *err)
     }
     change->unmount = change->now.found;
     if (change->unmount) {
+        if (!fstab_guarded_path(call, place, &change->place, err)) {
+            return call_blame(call, "name");
+        }
         outcome->changed = true;
         outcome_change(call, outcome, "mount", value_string(change->now.device), value_missing());
     }
@@ -278,7 +303,7 @@ static bool unmounted_apply(Call *call, Outcome *outcome, Error *err)
         return true;
     }
     outcome->changed = true;
-    return TOOL_DO(call, NULL, err, "umount", "--", text_of(call, "name"));
+    return TOOL_DO(call, NULL, err, "umount", "--", arena_copy_c(call->arena, change->place));
 }
 
 static void fstab_claims(Arena *arena, const Value *params, List *claims)
@@ -323,7 +348,11 @@ static const Action actions[] = {
       .text = "In /etc/fstab and at once; below another root only in its fstab. What cannot be\n"
               "mounted is not kept in fstab. The directory is made when it is missing. Another\n"
               "device or file system in its place is unmounted first. A change of options alone\n"
-              "does not remount: as the reaction to a change (watch, listen) it does.\n",
+              "does not remount: as the reaction to a change (watch, listen) it does.\n"
+              "\n"
+              "A user who owns a directory on the way could put a link there, also before the\n"
+              "machine starts, and so have something mounted over /etc: below the home of a user\n"
+              "nothing is mounted, and no path there is a device. The home itself can be either.\n",
       .example = "- name: scratch space\n"
                  "  mount.mounted:\n"
                  "    - name: /srv/scratch\n"

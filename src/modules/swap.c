@@ -59,12 +59,13 @@ static bool check_size(Call *call, SwapChange *change, Outcome *outcome, Error *
 static bool on_check(Call *call, Outcome *outcome, Error *err)
 {
     Edit edit;
-    Str name = call_str(call, "name");
+    Str name = call_str(call, "name"), ignored;
     bool used = true;
     SwapChange *change = ARENA_NEW(call->arena, SwapChange);
     Str device = fstab_escape(call->arena, name);
     FstabLine line = { device, STR("none"), STR("swap"), call_str(call, "options"), 0, 0 };
     if (!fstab_check_word(line.options, "options", err) ||
+        !fstab_guarded_path(call, name, &ignored, err) ||
         !edit_begin_system(call, FSTAB, &edit, err)) {
         return false;
     }

@@ -10,6 +10,39 @@ static const char *variable(Call *call, const char *name, Str value)
                         arena_format(call->arena, "%s=%" STR_FMT, name, STR_ARG(value)));
 }
 
+static Str given_home(Call *call)
+{
+    for (const char *const *entry = process_environment(call->arena, NULL); *entry != NULL;
+         entry++) {
+        Str text = str_from_c(*entry);
+        if (str_starts(text, STR("HOME="))) {
+            return str_from_offset(text, STR("HOME=").len);
+        }
+    }
+    return STR_EMPTY;
+}
+
+static bool is_foreign(Call *call, Str home)
+{
+    FileInfo info;
+    Error err;
+    Str inside = arena_join(call->arena, home, STR("/."), STR_EMPTY);
+    return home.len == 0 || home.data[0] != '/' || !host_stat(call->host, inside, &info, &err) ||
+           (info.kind != FILE_ABSENT && info.uid != 0);
+}
+
+Str tool_home(Call *call)
+{
+    Account root;
+    Error err;
+    Str home = given_home(call);
+    if (process_own_user() != 0 || !is_foreign(call, home)) {
+        return home;
+    }
+    return host_find_account(call->host, call->arena, STR("root"), &root, &err) ? root.home
+                                                                                : STR("/root");
+}
+
 static const char *const *environment(Call *call, const Account *account, const char *const *more)
 {
     VEC(const char *) all = { 0 };
@@ -20,6 +53,10 @@ static const char *const *environment(Call *call, const Account *account, const 
         VEC_PUSH(call->arena, &all, variable(call, "HOME", account->home));
         VEC_PUSH(call->arena, &all, variable(call, "USER", account->name));
         VEC_PUSH(call->arena, &all, variable(call, "LOGNAME", account->name));
+    } else if (!str_eq(tool_home(call), given_home(call))) {
+        VEC_PUSH(call->arena, &all, variable(call, "HOME", tool_home(call)));
+        VEC_PUSH(call->arena, &all, "XDG_CONFIG_HOME="); /* empty counts as not set */
+        VEC_PUSH(call->arena, &all, "XDG_DATA_HOME=");
     }
     for (uint32_t i = 0; more != NULL && more[i] != NULL; i++) {
         VEC_PUSH(call->arena, &all, more[i]);

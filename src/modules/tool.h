@@ -42,6 +42,11 @@ MUST_CHECK bool tool_do(Call *call, const char *const *argv, Str *out, Error *er
 #define TOOL_DO(call, out, err, ...) \
     tool_do(call, (const char *const[]){ __VA_ARGS__, NULL }, out, err)
 
+/* The home of programs that run as this process: where HOME says, except that root does not use the
+ * directory of another user, whose settings and plugins programs would take from there. Of other users
+ * it may be empty. */
+Str tool_home(Call *call);
+
 /* Whether the machine has the program, and where. */
 bool tool_find(Call *call, const char *program, Str *out);
 bool tool_is_there(Call *call, const char *program);

@@ -213,6 +213,30 @@ static bool check_password(Call *call, UserChange *change, Outcome *outcome, Err
     return true;
 }
 
+static bool moves_home(Call *call, const UserChange *change)
+{
+    return change->now.found && call_bool(call, "move_home") && call_has(call, "home") &&
+           !str_eq(call_str(call, "home"), change->now.fields[PASSWD_HOME]);
+}
+
+/* useradd and usermod make the home and give it to the user by its name: who owns a directory above it
+ * could exchange it for a link meanwhile, and so give away /etc. */
+static bool check_home(Call *call, const UserChange *change, Error *err)
+{
+    bool is_made = !change->now.found && call_bool(call, "create_home") && call_has(call, "home");
+    Str home = call_str(call, "home"), ignored;
+    if ((!is_made && !moves_home(call, change)) || home.len < 2) {
+        return true;
+    }
+    while (home.len > 1 && home.data[home.len - 1] == '/') {
+        home.len--;
+    }
+    size_t slash = str_find_last(home, STR("/"));
+    Str above = slash == 0 ? STR("/") : str_slice(home, 0, slash);
+    return host_guarded_path(call->host, call->arena, above, &ignored, err) ||
+           call_blame(call, "home");
+}
+
 static bool present_check(Call *call, Outcome *outcome, Error *err)
 {
     Str name = call_str(call, "name");
@@ -229,7 +253,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
         !check_groups(call, change, outcome, err) ||
         !check_text(call, change, "fullname", PASSWD_FULLNAME, "-c", outcome, err) ||
         !check_text(call, change, "home", PASSWD_HOME, "-d", outcome, err) ||
-        !check_shell(call, change, err) ||
+        !check_home(call, change, err) || !check_shell(call, change, err) ||
         !check_text(call, change, "shell", PASSWD_SHELL, "-s", outcome, err) ||
         !check_password(call, change, outcome, err)) {
         return false;
@@ -256,8 +280,7 @@ static bool run_tool(Call *call, UserChange *change, Error *err)
         if (call_bool(call, "system")) {
             tool_arg(call, &args, STR("-r"));
         }
-    } else if (call_bool(call, "move_home") && call_has(call, "home") &&
-               !str_eq(call_str(call, "home"), change->now.fields[PASSWD_HOME])) {
+    } else if (moves_home(call, change)) {
         tool_arg(call, &args, STR("-m"));
     }
     tool_arg(call, &args, call_str(call, "name"));
@@ -394,7 +417,8 @@ static const Action actions[] = {
       .verify = present_verify, .claims = present_claims, .cost_ms = 60, .thing = "user name",
       .wants = "state=present",
       .text = "What is not given stays as it is, or as the system decides for new users. Groups\n"
-              "must exist; group.present steps come first wherever they stand.\n"
+              "must exist; group.present steps come first wherever they stand. A home is not made\n"
+              "below a directory of another user, who could put a link in its place.\n"
               "\n"
               "'password' is a hash, as 'mkpasswd' prints it, and belongs into !secret: it is\n"
               "never shown.\n",

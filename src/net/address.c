@@ -258,3 +258,22 @@ bool address_is_loopback(const Address *address)
     struct in6_addr wide = widen(address);
     return IN6_IS_ADDR_LOOPBACK(&wide) || (IN6_IS_ADDR_V4MAPPED(&wide) && wide.s6_addr[12] == 127);
 }
+
+bool address_is_any(const Address *address)
+{
+    if (address->kind != ADDRESS_IP) {
+        return false;
+    }
+    struct in6_addr wide = widen(address);
+    static const uint8_t none[4];
+    return IN6_IS_ADDR_UNSPECIFIED(&wide) ||
+           (IN6_IS_ADDR_V4MAPPED(&wide) && memcmp(&wide.s6_addr[12], none, sizeof none) == 0);
+}
+
+void address_reach_here(Address *address)
+{
+    if (address_is_any(address)) {
+        bool is_v6 = strchr(address->host, ':') != NULL;
+        snprintf(address->host, sizeof address->host, "%s", is_v6 ? "::1" : "127.0.0.1");
+    }
+}

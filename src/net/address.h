@@ -38,6 +38,10 @@ void address_format(const Address *address, Buf *out);
 bool address_same_host(const Address *a, const Address *b);
 /* An IP address that only this machine itself reaches. */
 bool address_is_loopback(const Address *address);
+/* "0.0.0.0" or "::" in any spelling: to listen on all addresses of the machine. */
+bool address_is_any(const Address *address);
+/* Of one to listen on: where this machine itself reaches it. */
+void address_reach_here(Address *address);
 
 /* An address as the kernel has it. */
 typedef struct SocketAddress {

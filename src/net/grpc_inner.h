@@ -40,8 +40,9 @@ struct GrpcSession {
     size_t held;        /* bytes of messages that are coming in */
     LoopTask wake;      /* tells full calls that there is room again */
     GrpcSession *next, *previous;
+    uint64_t node; /* the peer, as a number; only for the owner */
     uint32_t busy;
-    bool freed, has_full;
+    bool freed, has_full, has_node;
 };
 
 struct GrpcCall {

@@ -3,10 +3,12 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/str_map.h"
 #include "net/grpc_inner.h"
+#include "net/origin_counts.h"
 
 enum {
     LISTENERS_MAX = 8
@@ -18,7 +20,8 @@ struct GrpcServer {
     StrMap methods;
     Listener *listeners[LISTENERS_MAX];
     uint32_t listener_count;
-    GrpcSession *first;
+    GrpcSession *first; /* the newest */
+    OriginCounts nodes; /* how many each node has */
     GrpcMemory memory;
     GrpcServerCounts counts;
     LoopTimer stop_timer;
@@ -182,6 +185,9 @@ static void remove_session(GrpcServer *server, GrpcSession *session)
         session->next->previous = session->previous;
     }
     server->counts.connections--;
+    if (session->has_node) {
+        origin_counts_remove(&server->nodes, session->node);
+    }
     grpc_session_free(session);
     if (server->stopping && server->first == NULL) {
         loop_defer(server->options.loop, &server->stopped);
@@ -206,6 +212,29 @@ static const GrpcSide side = {
     .over = over,
 };
 
+/* So that one node, or who has its key, does not take the places of all others. */
+static void count_node(GrpcServer *server, GrpcSession *session)
+{
+    const Peer *peer = connection_peer(http2_connection(session->http2));
+    if (server->options.per_node_max == 0 || !peer->tls.has_identity) {
+        return;
+    }
+    GrpcSession *oldest = NULL;
+    session->node = hash_str(str_from_c(peer->tls.identity.node));
+    if (origin_counts_get(&server->nodes, session->node) >= server->options.per_node_max) {
+        for (GrpcSession *other = server->first; other != NULL; other = other->next) {
+            oldest = other->has_node && other->node == session->node ? other : oldest;
+        }
+    }
+    session->has_node = true;
+    origin_counts_add(&server->nodes, session->node);
+    if (oldest != NULL) {
+        log_debug("a node has too many connections, the oldest ends",
+                  LOG_C("node", peer->tls.identity.node));
+        remove_session(server, oldest);
+    }
+}
+
 void grpc_server_adopt(GrpcServer *server, Connection *connection)
 {
     Http2Options http2 = server->options.http2;
@@ -219,6 +248,7 @@ void grpc_server_adopt(GrpcServer *server, Connection *connection)
     }
     server->first = session;
     server->counts.connections++;
+    count_node(server, session);
     if (server->stopping) {
         http2_shut_down(session->http2);
     }
@@ -338,6 +368,7 @@ void grpc_server_free(GrpcServer *server)
     }
     loop_timer_stop(&server->stop_timer);
     loop_task_stop(server->options.loop, &server->stopped);
+    origin_counts_clear(&server->nodes);
     arena_clear(&server->arena);
     free(server);
 }

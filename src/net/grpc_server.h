@@ -23,6 +23,9 @@ typedef struct GrpcServerOptions {
     size_t connection_max;      /* bytes that the calls of one connection hold, in and out */
     size_t memory_max;          /* bytes of messages that are coming in, on all connections */
     int64_t request_timeout_ms; /* for the request of a call that has one */
+    uint32_t
+        per_node_max; /* connections of one node, by its certificate; 0: any number. With one more
+                              the oldest ends: it may be what a lost network has left */
 } GrpcServerOptions;
 
 GrpcServerOptions grpc_server_defaults(void);

@@ -38,6 +38,16 @@ void http_request_reset(HttpRequest *request)
     request->data = NULL;
     request->under_way = false;
     request->in_pieces = false;
+    request->is_unread = false;
+}
+
+bool http_request_reads_body(HttpRequest *request, uint64_t *max)
+{
+    const HttpServerOptions *options = &request->client->server->options;
+    *max = options->body_max;
+    request->is_unread =
+        options->reads_body != NULL && !options->reads_body(options->context, request, max);
+    return !request->is_unread;
 }
 
 void http_request_hand_on(HttpRequest *request)
@@ -167,6 +177,11 @@ const Http1Head *http_request_head(const HttpRequest *request)
 Str http_request_body(const HttpRequest *request)
 {
     return buf_str(&request->body);
+}
+
+bool http_request_is_unread(const HttpRequest *request)
+{
+    return request->is_unread;
 }
 
 const Peer *http_request_peer(const HttpRequest *request)

@@ -24,7 +24,7 @@ typedef struct HttpField {
 
 typedef struct HttpServerOptions {
     Loop *loop;
-    uint64_t body_max;
+    uint64_t body_max; /* bytes of any body */
     /* Bytes of requests on all connections, then no more are taken; and of answers that their peers do
      * not take, then the largest of them is broken off. */
     size_t memory_max;
@@ -38,6 +38,10 @@ typedef struct HttpServerOptions {
     /* Writes why the server itself refuses a request, before anybody has seen that, and tells of which
      * type that is. NULL: as plain text. */
     const char *(*refuse)(void *context, int status, const char *why, Buf *out);
+    /* Asked when the head of a request with a body is there: how many bytes of the body are read, up to
+     * body_max. False: none, and the request is handed on at once without it (http_request_is_unread);
+     * with HTTP/1.1 its answer is the last of the connection. NULL: body_max for all. */
+    bool (*reads_body)(void *context, const HttpRequest *request, uint64_t *max);
     void (*requested)(void *context, HttpRequest *request);
     void (*gone)(void *context, HttpRequest *request); /* may be NULL */
     void *context;
@@ -61,6 +65,8 @@ MUST_CHECK bool http_server_listen(HttpServer *server, const ListenerOptions *op
 
 const Http1Head *http_request_head(const HttpRequest *request);
 Str http_request_body(const HttpRequest *request);
+/* It has a body, which was not read. */
+bool http_request_is_unread(const HttpRequest *request);
 const Peer *http_request_peer(const HttpRequest *request);
 /* Where the peer has found this server, as connection_own_address. */
 void http_request_own_address(const HttpRequest *request, char out[ADDRESS_TEXT_MAX]);

@@ -9,7 +9,8 @@
 
 enum {
     AHEAD_MAX = 64 * 1024, /* bytes of further requests while one is under way */
-    SHARE = 16 * 1024,     /* bytes of a body that a connection may hold however crowded it is */
+    TURN_MAX = 8,      /* requests that came together and are answered in one turn of the loop */
+    SHARE = 16 * 1024, /* bytes of a body that a connection may hold however crowded it is */
     GOODBYE_MS = 5000
 };
 
@@ -19,12 +20,15 @@ typedef struct Client {
     Http1Reader reader;
     LoopTimer timer;
     LoopTask drain; /* pieces that have left at once are told of in a turn of its own */
+    LoopTask rest;  /* it goes on with requests that came together, after others had their turn */
     size_t stuck;   /* bytes that were unsent when the timer was started */
     size_t held;    /* of the server's: bytes of the body */
+    uint32_t answered; /* since bytes came, or it rested */
     HttpRequest request;
     Buf ahead;      /* bytes behind the request under way */
     bool began;     /* bytes of the next request are there */
     bool taking;    /* within take(): answers do not start the next request themselves */
+    bool resting;   /* until `rest` runs */
     bool finishing; /* nothing more is read */
 } Client;
 
@@ -48,6 +52,7 @@ static void client_free(HttpClient *base)
     let_go(client);
     loop_timer_stop(&client->timer);
     loop_task_stop(base->server->options.loop, &client->drain);
+    loop_task_stop(base->server->options.loop, &client->rest);
     connection_free(base->connection);
     http1_reader_clear(&client->reader);
     http_request_reset(&client->request);
@@ -174,21 +179,39 @@ static void take_body(Client *client, Str bytes)
     buf_put(&client->request.body, bytes);
 }
 
+static void hand_on(Client *client)
+{
+    loop_timer_stop(&client->timer);
+    http_request_hand_on(&client->request);
+}
+
+static void take_head(Client *client)
+{
+    const Http1Head *head = &client->reader.head;
+    if (head->body == HTTP1_BODY_NONE) {
+        return;
+    }
+    if (!http_request_reads_body(&client->request, &client->reader.body_max)) {
+        hand_on(client);
+    } else if (head->expects_continue) {
+        write_out(client, STR("HTTP/1.1 100 Continue\r\n\r\n"));
+    }
+}
+
 static void handle(Client *client, Http1Event event)
 {
-    if (event == HTTP1_HEAD && client->reader.head.expects_continue) {
-        write_out(client, STR("HTTP/1.1 100 Continue\r\n\r\n"));
+    if (event == HTTP1_HEAD) {
+        take_head(client);
     } else if (event == HTTP1_DATA) {
         take_body(client, client->reader.data);
     } else if (event == HTTP1_END) {
-        loop_timer_stop(&client->timer);
-        http_request_hand_on(&client->request);
+        hand_on(client);
     }
 }
 
 static bool is_blocked(const Client *client)
 {
-    return client->request.under_way || client->finishing ||
+    return client->request.under_way || client->finishing || client->resting ||
            connection_unsent(client->base.connection) > 0;
 }
 
@@ -196,6 +219,9 @@ static bool is_blocked(const Client *client)
  * it leaves. */
 static void keep_ahead(Client *client, Str bytes)
 {
+    if (client->request.is_unread) {
+        return; /* of its body */
+    }
     buf_put(&client->ahead, bytes);
     if (client->ahead.overflow) {
         finish(client);
@@ -243,8 +269,26 @@ static void go_on(Client *client)
 static void received(void *context, Str bytes)
 {
     Client *client = context;
+    client->answered = 0;
     if (!client->finishing) {
         take(client, bytes);
+    }
+}
+
+static void rested(void *context)
+{
+    Client *client = context;
+    client->resting = false;
+    client->answered = 0;
+    go_on(client);
+}
+
+/* A peer that sends thousands of requests at once does not keep the loop from all others. */
+static void count_answer(Client *client)
+{
+    if (++client->answered >= TURN_MAX && !client->resting) {
+        client->resting = true;
+        loop_defer(client->base.server->options.loop, &client->rest);
     }
 }
 
@@ -292,6 +336,7 @@ static void drained_at_once(void *context)
 static void conclude(Client *client, bool last)
 {
     client->began = false;
+    client->reader.body_max = client->base.server->options.body_max;
     loop_task_stop(client->base.server->options.loop, &client->drain);
     http_request_reset(&client->request);
     let_go(client);
@@ -299,13 +344,15 @@ static void conclude(Client *client, bool last)
         finish(client);
         return;
     }
+    count_answer(client);
     watch_unsent(client);
     go_on(client);
 }
 
 static bool is_last(const Client *client)
 {
-    return !client->reader.head.keep_alive || client->finishing || client->base.server->stopping;
+    return !client->reader.head.keep_alive || client->request.is_unread || client->finishing ||
+           client->base.server->stopping;
 }
 
 static void answer(HttpRequest *request, int status, const char *content_type, Str body)
@@ -389,5 +436,6 @@ void http_h1_adopt(HttpServer *server, Connection *connection)
     loop_timer_init(&client->timer, server->options.loop, expire, client);
     loop_timer_start(&client->timer, server->options.idle_timeout_ms);
     loop_task_init(&client->drain, drained_at_once, client);
+    loop_task_init(&client->rest, rested, client);
     connection_set_events(connection, &events, client);
 }

@@ -1,7 +1,8 @@
 /* HTTP/2 on a connection of the server: a stream is a request.
  *
  * What a peer may make us hold is bounded: a body goes on beyond the first window of its stream
- * only when there is room for all of it, so that streams wait for one another and none for ever;
+ * only when there is room for all of it, so that streams wait for one another and none for ever; how
+ * much room there is follows from how large a body the peer may send;
  * requests are handed on only while answers leave. The rest is bounded by http2.h. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +17,11 @@ enum {
     STREAMS_MAX = 100,
     FIRST_WINDOW = 16 << 10, /* of a stream that has no room of its own yet */
     BODY_WINDOW = 256 << 10, /* of one that has */
-    ROOM_BODIES = 2,         /* the room for bodies: so many of the largest */
-    AT_ONCE_MAX = 16,        /* requests whose answer has not begun */
-    LINGER_MS = 2000,        /* for a peer to stop sending when it has its answer */
-    QUEUED_MAX = 256 << 10,  /* bytes of answers that wait, until the next request has its turn */
-    SHARE = 64 << 10,        /* what a connection may hold when all together hold too much */
+    ROOM_BODIES = 2,        /* the room for bodies: so many of the largest that the peer may send */
+    AT_ONCE_MAX = 16,       /* requests whose answer has not begun */
+    LINGER_MS = 2000,       /* for a peer to stop sending when it has its answer */
+    QUEUED_MAX = 256 << 10, /* bytes of answers that wait, until the next request has its turn */
+    SHARE = 64 << 10,       /* what a connection may hold when all together hold too much */
     ANSWER_FIELDS_MAX = 60,
 };
 
@@ -39,6 +40,7 @@ typedef struct Session {
     LoopTask turns;      /* hands on what waits, in a turn of its own */
     size_t held;         /* bytes of heads and bodies */
     size_t room;         /* that streams have taken for bodies */
+    uint64_t body_max;   /* the largest body that the peer could send so far */
     uint32_t unanswered; /* handed on, and the answer has not begun */
 } Session;
 
@@ -54,6 +56,7 @@ typedef struct Stream {
     size_t owed;     /* bytes of the body that its window was not opened for again */
     size_t stuck;    /* bytes that were queued when the timer was started */
     bool is_counted; /* among the unanswered */
+    bool is_asked;   /* whether its body is read */
 } Stream;
 
 static Session *session_of(const Stream *stream)
@@ -95,7 +98,7 @@ static void hold(Stream *stream, size_t bytes)
 static uint64_t body_length(const Stream *stream)
 {
     const Http1Head *head = &stream->reader.head;
-    return head->body == HTTP1_BODY_LENGTH ? head->length : server_of(stream)->options.body_max;
+    return head->body == HTTP1_BODY_LENGTH ? head->length : stream->reader.body_max;
 }
 
 static bool is_starved(const Stream *stream)
@@ -109,7 +112,7 @@ static void open_window(Stream *stream)
     Session *session = session_of(stream);
     uint64_t wanted = body_length(stream);
     if (stream->room == 0) {
-        if (session->room + wanted > ROOM_BODIES * server_of(stream)->options.body_max) {
+        if (session->room + wanted > ROOM_BODIES * stream->reader.body_max) {
             return; /* until others have gone */
         }
         stream->room = wanted;
@@ -358,6 +361,28 @@ static bool is_crowded(const Session *session)
     return server->held > server->options.memory_max && session->held > SHARE;
 }
 
+/* Once, before the body is read. False: it is not, and the request is handed on without it. */
+static bool agree_on_body(Stream *stream)
+{
+    Session *session = session_of(stream);
+    uint64_t max;
+    if (stream->is_asked) {
+        return true;
+    }
+    stream->is_asked = true;
+    if (!http_request_reads_body(&stream->request, &max)) {
+        loop_timer_stop(&stream->timer);
+        stream->state = STREAM_WAITING;
+        hand_on(session);
+        return false;
+    }
+    stream->reader.body_max = max;
+    if (max > session->body_max) {
+        session->body_max = max;
+    }
+    return true;
+}
+
 static void take_head(Stream *stream, const Http2Headers *headers)
 {
     Session *session = session_of(stream);
@@ -372,6 +397,9 @@ static void take_head(Stream *stream, const Http2Headers *headers)
     }
     hold(stream, stream->reader.text.len);
     stream->state = STREAM_BODY;
+    if (stream->reader.head.body != HTTP1_BODY_NONE && !agree_on_body(stream)) {
+        return;
+    }
     if (stream->reader.head.expects_continue) {
         http2_inform(&stream->http2, STR("100"));
     }
@@ -389,20 +417,19 @@ static void headers_came(void *context, Http2Stream *http2, const Http2Headers *
 
 static size_t held_max(const Session *session)
 {
-    return STREAMS_MAX * (size_t)(FIRST_WINDOW + HTTP1_HEAD_MAX) +
-           ROOM_BODIES * session->base.server->options.body_max + BODY_WINDOW;
+    return STREAMS_MAX * (size_t)(FIRST_WINDOW + HTTP1_HEAD_MAX) + ROOM_BODIES * session->body_max +
+           BODY_WINDOW;
 }
 
 static void data_came(void *context, Http2Stream *http2, Str bytes)
 {
     Session *session = context;
     Stream *stream = (Stream *)http2;
-    uint64_t max = session->base.server->options.body_max;
     http2_consumed(session->http2, bytes.len);
-    if (stream->state != STREAM_BODY) {
+    if (stream->state != STREAM_BODY || bytes.len == 0 || !agree_on_body(stream)) {
         return;
     }
-    if (bytes.len > max - stream->request.body.len) {
+    if (bytes.len > stream->reader.body_max - stream->request.body.len) {
         refuse(stream, 413, "a body over the limit");
         return;
     }

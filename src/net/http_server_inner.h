@@ -23,6 +23,7 @@ struct HttpRequest {
     void *drained_context;
     bool under_way; /* it was handed on, and its answer is not whole */
     bool in_pieces; /* and its answer has begun */
+    bool is_unread; /* it has a body that is not read */
 };
 
 /* The first part of what each kind keeps. */
@@ -77,6 +78,8 @@ void http_client_count_unsent(HttpClient *client, size_t unsent);
 void http_request_init(HttpRequest *request, HttpClient *client, const Http1Head *head);
 /* Forgets what belonged to one request. */
 void http_request_reset(HttpRequest *request);
+/* Whether a body that is about to come is read, and how many bytes of it: `*max`. */
+bool http_request_reads_body(HttpRequest *request, uint64_t *max);
 /* Hands it on. */
 void http_request_hand_on(HttpRequest *request);
 /* Tells that nobody waits for an answer any more, when somebody did. */

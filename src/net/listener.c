@@ -318,7 +318,7 @@ static bool open_on(Listener *listener, const Address *address, Error *err)
 bool listener_open(const ListenerOptions *options, const Address *address, Listener **out,
                    Error *err)
 {
-    BUG_IF(options->tls == NULL && address->kind != ADDRESS_UNIX);
+    BUG_IF(options->tls == NULL && address->kind != ADDRESS_UNIX && !options->is_without_tls);
     BUG_IF(options->opening_max == 0);
     Listener *listener = memory_new(sizeof *listener);
     listener->options = *options;

@@ -11,7 +11,8 @@ typedef struct Listener Listener;
 
 typedef struct ListenerOptions {
     Loop *loop;
-    TlsContext *tls;          /* NULL: none, which is for Unix sockets */
+    TlsContext *tls;          /* NULL: none, which is for Unix sockets, and with: */
+    bool is_without_tls;      /* without TLS on a port; net/plain_server.h alone sets it */
     uint32_t connections_max; /* in all; further ones are closed at once */
     uint32_t per_origin_max;  /* from one IPv4 address or IPv6 network (/64) */
     uint32_t opening_max;     /* handshakes under way; further ones wait in the kernel */

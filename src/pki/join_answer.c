@@ -2,15 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/json_text.h"
-#include "pki/json_fields.h"
-
-static const char question_format[] = "eden.join-question/1";
-static const char answer_format[] = "eden.join-answer/1";
-
-enum {
-    NODES_MAX = 32,
-};
+#include "lang/record.h"
 
 DEFINE_ENUM_NAMES(JoinAnswerResult, join_answer_result, [JOIN_ANSWER_TRUSTED] = "trusted",
                   [JOIN_ANSWER_NOT_ASKED] = "not asked", [JOIN_ANSWER_OTHER_NAME] = "other name",
@@ -18,16 +10,29 @@ DEFINE_ENUM_NAMES(JoinAnswerResult, join_answer_result, [JOIN_ANSWER_TRUSTED] = 
 
 /* --- The question ---------------------------------------------------------------------------- */
 
+static const RecordField question_fields[] = {
+    { "cluster", RECORD_TEXT, RECORD_CHARS_AT(JoinQuestion, cluster), .is_required = true,
+      .check_text = cluster_name_check, .help = "name of the cluster" },
+    { "node", RECORD_TEXT, RECORD_CHARS_AT(JoinQuestion, node), .is_required = true,
+      .check_text = node_name_check, .help = "name that is asked for" },
+    { "key", RECORD_TEXT, RECORD_CODED_AT(JoinQuestion, key, Pin, pin_codec), .is_required = true,
+      .help = "pin of the key that asks" },
+    { "bundle", RECORD_TEXT, RECORD_STR_AT(JoinQuestion, bundle), .is_required = true,
+      .help = "every CA to trust, as PEM" },
+    { 0 },
+};
+
+static const RecordFormat question_format = {
+    .format = "eden.join-question/1",
+    .what = "the question of the server",
+    .fields = question_fields,
+    .size = sizeof(JoinQuestion),
+    .text_max = JOIN_QUESTION_MAX,
+};
+
 void join_question_print(const JoinQuestion *question, Buf *out)
 {
-    char key[PIN_TEXT + 1];
-    pin_text(&question->key, key);
-    buf_put_format(out,
-                   "{\"format\":\"%s\",\"cluster\":\"%s\",\"node\":\"%s\",\"key\":\"%s\","
-                   "\"bundle\":",
-                   question_format, question->cluster, question->node, key);
-    json_text_put(out, question->bundle);
-    buf_put_char(out, '}');
+    record_print(&question_format, question, out);
 }
 
 static bool read_bundle(Arena *arena, JoinQuestion *question, Error *err)
@@ -46,37 +51,17 @@ static bool read_bundle(Arena *arena, JoinQuestion *question, Error *err)
     return true;
 }
 
-static bool read_question(Arena *arena, Str text, JoinQuestion *out, Error *err)
+bool join_question_read(Arena *arena, Str text, JoinQuestion *out, Error *err)
 {
-    Value object, said, cluster, node, key, bundle;
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },   { "cluster", VALUE_STRING, false, &cluster },
-        { "node", VALUE_STRING, false, &node },     { "key", VALUE_STRING, false, &key },
-        { "bundle", VALUE_STRING, false, &bundle },
-    };
-    JoinQuestion read = { 0 };
-    if (!json_object_read(arena, text, JOIN_QUESTION_MAX, NODES_MAX, &object, err) ||
-        !json_format_check(object, question_format, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !cluster_name_check(value_str(cluster), err) || !node_name_check(value_str(node), err) ||
-        !pin_parse(value_str(key), &read.key, err)) {
+    JoinQuestion read;
+    if (!record_read(&question_format, arena, text, RECORD_STORED, &read, err)) {
         return false;
-    }
-    read.bundle = value_str(bundle);
-    if (!json_copy(cluster, read.cluster, sizeof read.cluster) ||
-        !json_copy(node, read.node, sizeof read.node)) {
-        return error_set(err, ERROR_INVALID, "a name is too long");
     }
     if (!read_bundle(arena, &read, err)) {
-        return false;
+        return error_wrap(err, "%s", question_format.what);
     }
     *out = read;
     return true;
-}
-
-bool join_question_read(Arena *arena, Str text, JoinQuestion *out, Error *err)
-{
-    return read_question(arena, text, out, err) || error_wrap(err, "the question of the server");
 }
 
 /* --- The answer ------------------------------------------------------------------------------ */
@@ -101,55 +86,41 @@ void join_answer_decide(const JoinQuestion *question, const JoinPending *pending
     }
 }
 
-void join_answer_print(const JoinAnswer *answer, Buf *out)
+static bool check_answer(const void *record, Error *err)
 {
-    char key[PIN_TEXT + 1];
-    buf_put_format(out, "{\"format\":\"%s\",\"result\":\"%s\"", answer_format,
-                   join_answer_result_name(answer->result));
-    if (answer->result != JOIN_ANSWER_NOT_ASKED) {
-        pin_text(&answer->key, key);
-        buf_put_format(out, ",\"node\":\"%s\",\"key\":\"%s\"", answer->node, key);
-    }
-    buf_put_char(out, '}');
+    const JoinAnswer *answer = record;
+    bool asked = answer->result != JOIN_ANSWER_NOT_ASKED;
+    return (asked == (answer->node[0] != '\0') && asked == !pin_is_zero(&answer->key)) ||
+           error_set(err, ERROR_INVALID, "'node' and 'key' do not go with 'result'");
 }
 
-static bool read_answer(Arena *arena, Str text, JoinAnswer *out, Error *err)
+static const RecordField answer_fields[] = {
+    { "result", RECORD_CHOICE, RECORD_ENUM_AT(JoinAnswer, result, join_answer_result),
+      .is_required = true, .help = "whether the CAs are trusted" },
+    { "node", RECORD_TEXT, RECORD_CHARS_AT(JoinAnswer, node), .check_text = node_name_check,
+      .help = "name that the machine asks for" },
+    { "key", RECORD_TEXT, RECORD_CODED_AT(JoinAnswer, key, Pin, pin_or_none_codec),
+      .help = "pin of its key" },
+    { 0 },
+};
+
+static const RecordFormat answer_format = {
+    .format = "eden.join-answer/1",
+    .what = "the answer of the machine",
+    .fields = answer_fields,
+    .size = sizeof(JoinAnswer),
+    .text_max = JOIN_ANSWER_MAX,
+    .check = check_answer,
+};
+
+void join_answer_print(const JoinAnswer *answer, Buf *out)
 {
-    Value object, said, result, node = value_missing(), key = value_missing();
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },
-        { "result", VALUE_STRING, false, &result },
-        { "node", VALUE_STRING, true, &node },
-        { "key", VALUE_STRING, true, &key },
-    };
-    JoinAnswer read = { 0 };
-    if (!json_object_read(arena, text, JOIN_ANSWER_MAX, NODES_MAX, &object, err) ||
-        !json_format_check(object, answer_format, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
-        return false;
-    }
-    if (!join_answer_result_from_name(value_str(result), &read.result)) {
-        return error_set(err, ERROR_INVALID, "unknown 'result'");
-    }
-    bool asked = read.result != JOIN_ANSWER_NOT_ASKED;
-    if (asked == value_is_missing(node) || asked == value_is_missing(key)) {
-        return error_set(err, ERROR_INVALID, "name and key do not go with the result");
-    }
-    if (asked) {
-        if (!node_name_check(value_str(node), err) || !pin_parse(value_str(key), &read.key, err)) {
-            return false;
-        }
-        if (!json_copy(node, read.node, sizeof read.node)) {
-            return error_set(err, ERROR_INVALID, "the name is too long");
-        }
-    }
-    *out = read;
-    return true;
+    record_print(&answer_format, answer, out);
 }
 
 bool join_answer_read(Arena *arena, Str text, JoinAnswer *out, Error *err)
 {
-    return read_answer(arena, text, out, err) || error_wrap(err, "the answer of the machine");
+    return record_read(&answer_format, arena, text, RECORD_STORED, out, err);
 }
 
 bool join_answer_check(const JoinAnswer *answer, const JoinQuestion *question, Error *err)

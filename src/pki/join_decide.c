@@ -3,16 +3,6 @@
 #include "base/utc.h"
 #include "pki/join.h"
 
-DEFINE_ENUM_NAMES(JoinResult, join_result, [JOIN_ADMITTED] = "admitted", [JOIN_PENDING] = "pending",
-                  [JOIN_REFUSED] = "refused")
-
-DEFINE_ENUM_NAMES(
-    JoinReason, join_reason, [JOIN_REASON_NONE] = "none", [JOIN_REASON_CLOCK] = "clock",
-    [JOIN_REASON_CA] = "ca", [JOIN_REASON_REPLAY] = "replay",
-    [JOIN_REASON_TOKEN_UNKNOWN] = "token unknown", [JOIN_REASON_TOKEN_WRONG] = "token wrong",
-    [JOIN_REASON_TOKEN_EXPIRED] = "token expired", [JOIN_REASON_TOKEN_USED_UP] = "token used up",
-    [JOIN_REASON_NAME_TAKEN] = "name taken")
-
 /* "2 h 5 min", "7 s": large parts first, small ones only where they count. */
 static void duration_text(uint64_t ms, char *out, size_t size)
 {

@@ -2,16 +2,17 @@
 
 #include <stdio.h>
 
-#include "base/json_text.h"
-#include "base/utf8.h"
-#include "pki/base32.h"
-#include "pki/json_fields.h"
+#include "lang/record.h"
 
-static const char format[] = "eden.join-reply/1";
+DEFINE_ENUM_NAMES(JoinResult, join_result, [JOIN_ADMITTED] = "admitted", [JOIN_PENDING] = "pending",
+                  [JOIN_REFUSED] = "refused")
 
-enum {
-    NODES_MAX = 64,
-};
+DEFINE_ENUM_NAMES(
+    JoinReason, join_reason, [JOIN_REASON_NONE] = "none", [JOIN_REASON_CLOCK] = "clock",
+    [JOIN_REASON_CA] = "ca", [JOIN_REASON_REPLAY] = "replay",
+    [JOIN_REASON_TOKEN_UNKNOWN] = "token unknown", [JOIN_REASON_TOKEN_WRONG] = "token wrong",
+    [JOIN_REASON_TOKEN_EXPIRED] = "token expired", [JOIN_REASON_TOKEN_USED_UP] = "token used up",
+    [JOIN_REASON_NAME_TAKEN] = "name taken")
 
 void join_reply_make(const JoinRequest *request, const JoinVerdict *verdict, int64_t now_ms,
                      JoinReply *out)
@@ -24,95 +25,59 @@ void join_reply_make(const JoinRequest *request, const JoinVerdict *verdict, int
     memcpy(out->text, verdict->text, sizeof out->text);
 }
 
-static void put_text(Buf *out, const char *name, Str text)
+static bool check_reply(const void *record, Error *err)
 {
-    buf_put_format(out, ",\"%s\":", name);
-    json_text_put(out, text);
+    const JoinReply *reply = record;
+    if (reply->result != JOIN_ADMITTED) {
+        return true;
+    }
+    if (reply->cluster.len == 0 || reply->certificate.len == 0 || reply->bundle.len == 0) {
+        return error_set(err, ERROR_INVALID, "it admits without a certificate");
+    }
+    return (reply->server[0] != '\0' && reply->rpc_port != 0) ||
+           error_set(err, ERROR_INVALID, "it admits without the address of a server");
 }
+
+static const RecordField reply_fields[] = {
+    { "nonce", RECORD_TEXT, RECORD_CHARS_AT(JoinReply, nonce), .is_required = true,
+      .help = "nonce of the request" },
+    { "result", RECORD_CHOICE, RECORD_ENUM_AT(JoinReply, result, join_result), .is_required = true,
+      .help = "whether the machine is admitted" },
+    { "reason", RECORD_CHOICE, RECORD_ENUM_AT(JoinReply, reason, join_reason), .is_required = true,
+      .help = "why it is not" },
+    { "text", RECORD_TEXT, RECORD_CHARS_AT(JoinReply, text), .is_required = true,
+      .help = "the same for people" },
+    { "time_ms", RECORD_INT, RECORD_INT_AT(JoinReply, time_ms), .is_required = true,
+      .help = "time of the server" },
+    { "cluster", RECORD_TEXT, RECORD_STR_AT(JoinReply, cluster), .help = "name of the cluster" },
+    { "certificate", RECORD_TEXT, RECORD_STR_AT(JoinReply, certificate),
+      .help = "certificate of the node and what leads to the CA, as PEM" },
+    { "bundle", RECORD_TEXT, RECORD_STR_AT(JoinReply, bundle),
+      .help = "every CA to trust, as PEM" },
+    { "server", RECORD_TEXT, RECORD_CHARS_AT(JoinReply, server), .check_text = node_name_check,
+      .help = "name of the server" },
+    { "rpc_port", RECORD_INT, RECORD_INT_AT(JoinReply, rpc_port), .min = 1, .max = UINT16_MAX,
+      .help = "port of the server for nodes" },
+    { 0 },
+};
+
+static const RecordFormat reply_format = {
+    .format = "eden.join-reply/1",
+    .what = "the answer of the server",
+    .fields = reply_fields,
+    .size = sizeof(JoinReply),
+    .text_max = JOIN_REPLY_MAX,
+    .check = check_reply,
+};
 
 void join_reply_print(const JoinReply *reply, Buf *out)
 {
-    buf_put_format(out, "{\"format\":\"%s\",\"nonce\":\"%s\",\"result\":\"%s\",\"reason\":\"%s\"",
-                   format, reply->nonce, join_result_name(reply->result),
-                   join_reason_name(reply->reason));
-    put_text(out, "text", str_from_c(reply->text));
-    buf_put_format(out, ",\"time_ms\":%lld", (long long)reply->time_ms);
-    if (reply->result == JOIN_ADMITTED) {
-        put_text(out, "cluster", reply->cluster);
-        put_text(out, "certificate", reply->certificate);
-        put_text(out, "bundle", reply->bundle);
-        put_text(out, "server", str_from_c(reply->server));
-        buf_put_format(out, ",\"rpc_port\":%u", (unsigned)reply->rpc_port);
-    }
-    buf_put(out, STR("}"));
-}
-
-static bool read_server(Value server, Value rpc_port, JoinReply *out, Error *err)
-{
-    if (value_is_missing(server) || value_is_missing(rpc_port)) {
-        return error_set(err, ERROR_INVALID, "it admits without telling where to");
-    }
-    if (!node_name_check(value_str(server), err)) {
-        return false;
-    }
-    if (!json_copy(server, out->server, sizeof out->server) || rpc_port.integer < 1 ||
-        rpc_port.integer > UINT16_MAX) {
-        return error_set(err, ERROR_INVALID, "a field is out of its range");
-    }
-    out->rpc_port = (uint16_t)rpc_port.integer;
-    return true;
-}
-
-static bool read_reply(Arena *arena, Str text, JoinReply *out, Error *err)
-{
-    Value object, said, nonce, result, reason, shown, time_ms;
-    Value cluster = value_missing(), certificate = value_missing(), bundle = value_missing();
-    Value server = value_missing(), rpc_port = value_missing();
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },
-        { "nonce", VALUE_STRING, false, &nonce },
-        { "result", VALUE_STRING, false, &result },
-        { "reason", VALUE_STRING, false, &reason },
-        { "text", VALUE_STRING, false, &shown },
-        { "time_ms", VALUE_INT, false, &time_ms },
-        { "cluster", VALUE_STRING, true, &cluster },
-        { "certificate", VALUE_STRING, true, &certificate },
-        { "bundle", VALUE_STRING, true, &bundle },
-        { "server", VALUE_STRING, true, &server },
-        { "rpc_port", VALUE_INT, true, &rpc_port },
-    };
-    JoinReply read = { 0 };
-    if (!json_object_read(arena, text, JOIN_REPLY_MAX, NODES_MAX, &object, err) ||
-        !json_format_check(object, format, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
-        return false;
-    }
-    if (!json_copy(nonce, read.nonce, sizeof read.nonce) ||
-        !json_copy(shown, read.text, sizeof read.text) ||
-        !join_result_from_name(value_str(result), &read.result) ||
-        !join_reason_from_name(value_str(reason), &read.reason)) {
-        return error_set(err, ERROR_INVALID, "a field is out of its range");
-    }
-    read.time_ms = time_ms.integer;
-    if (read.result == JOIN_ADMITTED) {
-        if (value_is_missing(cluster) || value_is_missing(certificate) ||
-            value_is_missing(bundle)) {
-            return error_set(err, ERROR_INVALID, "it admits without a certificate");
-        }
-        read.cluster = value_str(cluster);
-        read.certificate = value_str(certificate);
-        read.bundle = value_str(bundle);
-        if (!read_server(server, rpc_port, &read, err)) {
-            return false;
-        }
-    }
-    *out = read;
-    return true;
+    record_print(&reply_format, reply, out);
 }
 
 bool join_reply_read(Arena *arena, Str text, JoinReply *out, Error *err)
 {
-    return read_reply(arena, text, out, err) || error_wrap(err, "the answer of the server");
+    return record_read(&reply_format, arena, text, RECORD_STORED, out, err);
 }
 
 static bool read_set(Arena *arena, Str pem, CertificateSet *out, Error *err)

@@ -1,23 +1,84 @@
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <openssl/rand.h>
 
-#include "base/json_text.h"
+#include "base/base64.h"
+#include "lang/record.h"
 #include "pki/base32.h"
 #include "pki/crypto_fault.h"
 #include "pki/join.h"
-#include "pki/json_fields.h"
 #include "sys/sha256.h"
 
-static const char format[] = "eden.join/1";
+#define FORMAT "eden.join/1"
 
 enum {
     NONCE_BYTES = 16,
-    NODES_MAX = 64,
-    PROOF_TEXT_MAX = (P256_SIGNATURE_MAX + 2) / 3 * 4,
 };
 
 _Static_assert(JOIN_NONCE_TEXT == BASE32_TEXT(NONCE_BYTES), "a nonce is base32");
+
+/* --- As JSON --------------------------------------------------------------------------------- */
+
+/* The request, with what proves it as base64. */
+typedef struct TokenProof {
+    char id[TOKEN_ID_TEXT + 1];
+    Str key, proof;
+} TokenProof;
+
+typedef struct JoinMessage {
+    JoinRequest request;
+    Str csr, proof;
+    TokenProof token;
+} JoinMessage;
+
+static bool check_nonce(Str text, Error *err)
+{
+    unsigned char bytes[NONCE_BYTES];
+    return base32_read(text, bytes, sizeof bytes) ||
+           error_set(err, ERROR_INVALID, "must be %d letters and digits", JOIN_NONCE_TEXT);
+}
+
+static bool check_token_id(Str id, Error *err)
+{
+    return token_id_check(id) || error_set(err, ERROR_INVALID, "must be the ID of a token");
+}
+
+static const RecordField token_fields[] = {
+    { "id", RECORD_TEXT, RECORD_CHARS_AT(TokenProof, id), .is_required = true,
+      .check_text = check_token_id, .help = "ID of the token" },
+    { "key", RECORD_TEXT, RECORD_STR_AT(TokenProof, key), .is_required = true,
+      .help = "its public key" },
+    { "proof", RECORD_TEXT, RECORD_STR_AT(TokenProof, proof), .is_required = true,
+      .help = "signature with that key" },
+    { 0 },
+};
+
+static const RecordField message_fields[] = {
+    { "name", RECORD_TEXT, RECORD_CHARS_AT(JoinMessage, request.name), .is_required = true,
+      .check_text = node_name_check, .help = "name that is asked for" },
+    { "ca", RECORD_TEXT, RECORD_CODED_AT(JoinMessage, request.ca, Pin, pin_codec),
+      .is_required = true, .help = "pin of the CA that the machine trusts" },
+    { "csr", RECORD_TEXT, RECORD_STR_AT(JoinMessage, csr), .is_required = true,
+      .help = "request for a certificate, as PEM" },
+    { "nonce", RECORD_TEXT, RECORD_CHARS_AT(JoinMessage, request.nonce), .is_required = true,
+      .check_text = check_nonce, .help = "random number of the request" },
+    { "time_ms", RECORD_INT, RECORD_INT_AT(JoinMessage, request.time_ms), .is_required = true,
+      .help = "time of the machine" },
+    { "proof", RECORD_TEXT, RECORD_STR_AT(JoinMessage, proof), .is_required = true,
+      .help = "signature with the key of the machine" },
+    { "token", RECORD_OBJECT, RECORD_STRUCT_AT(JoinMessage, token, TokenProof, token_fields),
+      .help = "proof that the machine has a token" },
+    { 0 },
+};
+
+static const RecordFormat message_format = {
+    .format = FORMAT,
+    .what = "the request to join",
+    .fields = message_fields,
+    .size = sizeof(JoinMessage),
+    .text_max = JOIN_REQUEST_MAX,
+};
+
+/* --- Making ---------------------------------------------------------------------------------- */
 
 /* What both proofs sign: every field of the message, each in one spelling and on a line of its own.
  * None of them can hold a line end. */
@@ -27,7 +88,7 @@ static Str signed_text(Arena *arena, const JoinRequest *request, Str csr)
     pin_text(&request->ca, pin);
     sha256_hex(csr, csr_digits);
     return arena_format(arena, "%s\nname %s\nca %s\ncsr %s\nnonce %s\ntime %lld\ntoken %s\n",
-                        format, request->name, pin, csr_digits, request->nonce,
+                        FORMAT, request->name, pin, csr_digits, request->nonce,
                         (long long)request->time_ms, request->has_token ? request->token_id : "-");
 }
 
@@ -43,165 +104,102 @@ static bool draw_nonce(char out[JOIN_NONCE_TEXT + 1], Error *err)
 }
 
 /* The private half exists only here. */
-static bool sign_for_token(const Token *token, Str message, Ed25519Public *key,
-                           Ed25519Signature *proof, Error *err)
+static bool sign_for_token(Arena *arena, const Token *token, Str text, TokenProof *out, Error *err)
 {
     Ed25519Private private;
+    Ed25519Public key;
+    Ed25519Signature proof;
     token_key(token, &private);
-    bool ok = ed25519_public(&private, key, err) && ed25519_sign(&private, message, proof, err);
+    bool ok = ed25519_public(&private, &key, err) && ed25519_sign(&private, text, &proof, err);
     ed25519_forget(&private);
+    if (ok) {
+        memcpy(out->id, token->id, sizeof out->id);
+        out->key = ed25519_text(arena, key.bytes, sizeof key.bytes);
+        out->proof = ed25519_text(arena, proof.bytes, sizeof proof.bytes);
+    }
     return ok;
 }
 
 bool join_request_make(Arena *arena, const JoinWish *wish, Str *out,
                        char nonce[JOIN_NONCE_TEXT + 1], Error *err)
 {
-    JoinRequest request = { .ca = wish->ca,
-                            .time_ms = wish->now_ms,
-                            .has_token = wish->token != NULL };
-    Str csr;
+    JoinMessage message = {
+        .request = { .ca = wish->ca, .time_ms = wish->now_ms, .has_token = wish->token != NULL }
+    };
+    JoinRequest *request = &message.request;
+    if (!node_name_check(wish->name, err) || !csr_make(arena, wish->key, &message.csr, err) ||
+        !draw_nonce(request->nonce, err)) {
+        return false;
+    }
+    memcpy(request->name, wish->name.data, wish->name.len);
+    if (wish->token != NULL) {
+        memcpy(request->token_id, wish->token->id, sizeof request->token_id);
+    }
+    Str text = signed_text(arena, request, message.csr);
     P256Signature proof;
-    if (!node_name_check(wish->name, err) || !csr_make(arena, wish->key, &csr, err) ||
-        !draw_nonce(request.nonce, err)) {
+    if (!p256_private_sign(wish->key, text, &proof, err) ||
+        (wish->token != NULL && !sign_for_token(arena, wish->token, text, &message.token, err))) {
         return false;
     }
-    memcpy(request.name, wish->name.data, wish->name.len);
-    if (wish->token != NULL) {
-        memcpy(request.token_id, wish->token->id, sizeof request.token_id);
-    }
-    Str message = signed_text(arena, &request, csr);
-    if (!p256_private_sign(wish->key, message, &proof, err)) {
-        return false;
-    }
-    char pin[PIN_TEXT + 1];
-    pin_text(&request.ca, pin);
-    Buf text = buf_make_in(arena, JOIN_REQUEST_MAX);
-    buf_put_format(&text, "{\"format\":\"%s\",\"name\":\"%s\",\"ca\":\"%s\",\"csr\":", format,
-                   request.name, pin);
-    json_text_put(&text, csr);
-    buf_put_format(&text, ",\"nonce\":\"%s\",\"time_ms\":%lld,\"proof\":\"", request.nonce,
-                   (long long)request.time_ms);
-    buf_put(&text, ed25519_text(arena, proof.bytes, proof.len));
-    buf_put(&text, STR("\""));
-    if (wish->token != NULL) {
-        Ed25519Signature token_proof;
-        if (!sign_for_token(wish->token, message, &request.token_key, &token_proof, err)) {
-            return false;
-        }
-        buf_put_format(&text, ",\"token\":{\"id\":\"%s\",\"key\":\"", request.token_id);
-        buf_put(&text, ed25519_text(arena, request.token_key.bytes, ED25519_KEY));
-        buf_put(&text, STR("\",\"proof\":\""));
-        buf_put(&text, ed25519_text(arena, token_proof.bytes, ED25519_SIGNATURE));
-        buf_put(&text, STR("\"}"));
-    }
-    buf_put(&text, STR("}"));
-    memcpy(nonce, request.nonce, sizeof request.nonce);
-    *out = buf_str(&text);
+    message.proof = ed25519_text(arena, proof.bytes, proof.len);
+    Buf json = buf_make_in(arena, JOIN_REQUEST_MAX);
+    record_print(&message_format, &message, &json);
+    memcpy(nonce, request->nonce, sizeof request->nonce);
+    *out = buf_str(&json);
     return true;
 }
+
+/* --- Reading --------------------------------------------------------------------------------- */
 
 /* Base64 in the one spelling that it has. */
-static bool read_proof(Str text, P256Signature *out)
+static bool read_proof(Arena *arena, Str text, P256Signature *out)
 {
-    unsigned char bytes[PROOF_TEXT_MAX], again[PROOF_TEXT_MAX + 1];
-    if (text.len == 0 || text.len > PROOF_TEXT_MAX || text.len % 4 != 0) {
+    Str bytes;
+    if (!base64_decode(arena, text, &bytes) || bytes.len == 0 || bytes.len > sizeof out->bytes) {
         return false;
     }
-    crypto_begin();
-    int len = EVP_DecodeBlock(bytes, (const unsigned char *)text.data, (int)text.len);
-    crypto_done();
-    for (size_t pads = 0; pads < 2 && len > 0 && text.data[text.len - 1 - pads] == '='; pads++) {
-        len--;
-    }
-    if (len <= 0 || len > P256_SIGNATURE_MAX) {
-        return false;
-    }
-    EVP_EncodeBlock(again, bytes, len);
-    if (memcmp(again, text.data, text.len) != 0) {
-        return false;
-    }
-    memcpy(out->bytes, bytes, (size_t)len);
-    out->len = (size_t)len;
-    return true;
+    memcpy(out->bytes, bytes.data, bytes.len);
+    out->len = bytes.len;
+    return str_eq(ed25519_text(arena, out->bytes, out->len), text);
 }
 
-static bool read_token(Value token, JoinRequest *request, Ed25519Signature *proof, Error *err)
+static bool check_proofs(Arena *arena, const JoinMessage *message, JoinRequest *request, Error *err)
 {
-    Value id, key, signature;
-    const JsonField fields[] = {
-        { "id", VALUE_STRING, false, &id },
-        { "key", VALUE_STRING, false, &key },
-        { "proof", VALUE_STRING, false, &signature },
-    };
-    if (!json_fields_read(token, fields, COUNT_OF(fields), err)) {
-        return error_wrap(err, "'token'");
-    }
-    if (!token_id_check(value_str(id)) ||
-        !json_copy(id, request->token_id, sizeof request->token_id) ||
-        !ed25519_from_text(value_str(key), request->token_key.bytes, ED25519_KEY) ||
-        !ed25519_from_text(value_str(signature), proof->bytes, ED25519_SIGNATURE)) {
-        return error_set(err, ERROR_INVALID, "'token' is not in its form");
-    }
-    request->has_token = true;
-    return true;
-}
-
-static bool is_nonce(Str text)
-{
-    unsigned char bytes[NONCE_BYTES];
-    return base32_read(text, bytes, sizeof bytes);
-}
-
-static bool read_message(Arena *arena, Str text, JoinRequest *out, Error *err)
-{
-    Value object, said, name, ca, csr, nonce, time_ms, proof_text, token = value_missing();
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },
-        { "name", VALUE_STRING, false, &name },
-        { "ca", VALUE_STRING, false, &ca },
-        { "csr", VALUE_STRING, false, &csr },
-        { "nonce", VALUE_STRING, false, &nonce },
-        { "time_ms", VALUE_INT, false, &time_ms },
-        { "proof", VALUE_STRING, false, &proof_text },
-        { "token", VALUE_MAP, true, &token },
-    };
-    JoinRequest read = { 0 };
+    const TokenProof *token = &message->token;
     P256Signature proof;
     Ed25519Signature token_proof;
-    if (!json_object_read(arena, text, JOIN_REQUEST_MAX, NODES_MAX, &object, err) ||
-        !json_format_check(object, format, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !node_name_check(value_str(name), err) || !pin_parse(value_str(ca), &read.ca, err)) {
+    request->has_token = token->id[0] != '\0';
+    memcpy(request->token_id, token->id, sizeof request->token_id);
+    if (!read_proof(arena, message->proof, &proof)) {
+        return error_set(err, ERROR_INVALID, "'proof': must be a signature in base64");
+    }
+    if (request->has_token &&
+        (!ed25519_from_text(token->key, request->token_key.bytes, ED25519_KEY) ||
+         !ed25519_from_text(token->proof, token_proof.bytes, ED25519_SIGNATURE))) {
+        return error_set(err, ERROR_INVALID, "'token': must have a key and a signature in base64");
+    }
+    if (!csr_read(message->csr, &request->key, err)) {
         return false;
     }
-    if (!json_copy(name, read.name, sizeof read.name) || !is_nonce(value_str(nonce)) ||
-        !json_copy(nonce, read.nonce, sizeof read.nonce)) {
-        return error_set(err, ERROR_INVALID, "'nonce' is not in its form");
-    }
-    if (!read_proof(value_str(proof_text), &proof)) {
-        return error_set(err, ERROR_INVALID, "'proof' is not in its form");
-    }
-    read.time_ms = time_ms.integer;
-    if (!value_is_missing(token) && !read_token(token, &read, &token_proof, err)) {
-        return false;
-    }
-    if (!csr_read(value_str(csr), &read.key, err)) {
-        return false;
-    }
-    p256_public_pin(&read.key, &read.key_pin);
-    Str message = signed_text(arena, &read, value_str(csr));
-    if (!p256_public_verify(&read.key, message, &proof)) {
+    p256_public_pin(&request->key, &request->key_pin);
+    Str text = signed_text(arena, request, message->csr);
+    if (!p256_public_verify(&request->key, text, &proof)) {
         return error_set(err, ERROR_INVALID,
                          "it is not signed with the key that it wants a certificate for");
     }
-    if (read.has_token && !ed25519_verify(&read.token_key, message, &token_proof)) {
-        return error_set(err, ERROR_INVALID, "it is not signed with the key of its token");
-    }
-    *out = read;
-    return true;
+    return !request->has_token || ed25519_verify(&request->token_key, text, &token_proof) ||
+           error_set(err, ERROR_INVALID, "it is not signed with the key of its token");
 }
 
 bool join_request_read(Arena *arena, Str text, JoinRequest *out, Error *err)
 {
-    return read_message(arena, text, out, err) || error_wrap(err, "the request to join");
+    JoinMessage message;
+    if (!record_read(&message_format, arena, text, RECORD_OUTSIDE, &message, err)) {
+        return false;
+    }
+    if (!check_proofs(arena, &message, &message.request, err)) {
+        return error_wrap(err, "%s", message_format.what);
+    }
+    *out = message.request;
+    return true;
 }

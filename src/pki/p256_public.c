@@ -78,11 +78,38 @@ static void pin_encode(const void *member, Buf *out)
     buf_put_format(out, "\"%s\"", text);
 }
 
-const RecordCodec pin_codec = { pin_decode, pin_encode };
+const RecordCodec pin_codec = { pin_decode, pin_encode, NULL };
+
+static bool pin_or_none_decode(Arena *arena, Value value, void *member, Error *err)
+{
+    return value_str(value).len == 0 || pin_parse(value_str(value), member, err);
+}
+
+static bool pin_is_none(const void *member)
+{
+    return pin_is_zero(member);
+}
+
+static void pin_or_none_encode(const void *member, Buf *out)
+{
+    if (pin_is_none(member)) {
+        buf_put_c(out, "\"\"");
+    } else {
+        pin_encode(member, out);
+    }
+}
+
+const RecordCodec pin_or_none_codec = { pin_or_none_decode, pin_or_none_encode, pin_is_none };
 
 bool pin_equal(const Pin *a, const Pin *b)
 {
     return CRYPTO_memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
+bool pin_is_zero(const Pin *pin)
+{
+    static const Pin zero;
+    return pin_equal(pin, &zero);
 }
 
 struct evp_pkey_st *p256_public_open(const P256Public *key)

@@ -45,7 +45,9 @@ void pin_text(const Pin *pin, char out[PIN_TEXT + 1]);
 /* Takes exactly that form. Fails with ERROR_INVALID. */
 MUST_CHECK bool pin_parse(Str text, Pin *out, Error *err);
 bool pin_equal(const Pin *a, const Pin *b);
-extern const RecordCodec pin_codec; /* pins in that form */
+bool pin_is_zero(const Pin *pin);           /* no key has it */
+extern const RecordCodec pin_codec;         /* pins in that form */
+extern const RecordCodec pin_or_none_codec; /* or an empty text, for one of zeros */
 
 /* --- Between files of this folder ---------------------------------------------------------- */
 

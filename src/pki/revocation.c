@@ -1,15 +1,11 @@
 #include "pki/revocation.h"
 
 #include "base/hex.h"
-#include "lang/value.h"
+#include "lang/record.h"
 #include "pki/ca.h"
-#include "pki/json_fields.h"
-
-static const char format[] = "eden.revocations/1";
 
 enum {
-    TEXT_MAX = 4 << 20,
-    NODES_MAX = 2 * 8 * REVOCATIONS_MAX,
+    TEXT_MAX = 4 << 20, /* bytes */
 };
 
 static bool is_serial(Str serial)
@@ -103,22 +99,36 @@ bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrol
     return true;
 }
 
-void revocation_prune(RevocationList *list, int64_t now_ms)
+static void drop_ended(RevocationList *list, int64_t before_ms)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < list->serial_count; i++) {
-        if (list->serials[i].until_ms > now_ms) {
+        if (list->serials[i].until_ms > before_ms) {
             list->serials[kept++] = list->serials[i];
         }
     }
     list->serial_count = kept;
     kept = 0;
     for (uint32_t i = 0; i < list->name_count; i++) {
-        if (list->names[i].until_ms > now_ms) {
+        if (list->names[i].until_ms > before_ms) {
             list->names[kept++] = list->names[i];
         }
     }
     list->name_count = kept;
+}
+
+/* What both readings call expired goes. One that is too far ahead is only ever the later of two: the
+ * next one, of a clock that is right again, is before it and takes its place. */
+void revocation_prune(RevocationList *list, int64_t now_ms)
+{
+    if (list->clock_ms != 0 && now_ms >= list->clock_ms &&
+        now_ms - list->clock_ms < REVOCATION_READINGS_MS) {
+        return;
+    }
+    if (list->clock_ms != 0 && now_ms > list->clock_ms) {
+        drop_ended(list, list->clock_ms);
+    }
+    list->clock_ms = now_ms;
 }
 
 bool revocation_check(const RevocationList *list, Str node, Str serial, Error *err)
@@ -150,102 +160,83 @@ bool revocation_check(const RevocationList *list, Str node, Str serial, Error *e
     return true;
 }
 
-void revocation_print(const RevocationList *list, Buf *out)
+static bool check_serial(Str serial, Error *err)
 {
-    buf_put_format(out, "{\"format\":\"%s\",\"serials\":[", format);
-    for (uint32_t i = 0; i < list->serial_count; i++) {
-        const RevokedSerial *one = &list->serials[i];
-        buf_put_format(out, "%s{\"serial\":\"%s\",\"until_ms\":%lld}", i == 0 ? "" : ",",
-                       one->serial, (long long)one->until_ms);
-    }
-    buf_put(out, STR("],\"names\":["));
-    for (uint32_t i = 0; i < list->name_count; i++) {
-        const NameRule *one = &list->names[i];
-        buf_put_format(out, "%s{\"node\":\"%s\",\"enrolment\":\"%s\",\"until_ms\":%lld}",
-                       i == 0 ? "" : ",", one->node, one->enrolment, (long long)one->until_ms);
-    }
-    buf_put(out, STR("]}"));
+    return is_serial(serial) ||
+           error_set(err, ERROR_INVALID, "must be the serial of a certificate");
+}
+
+static bool check_enrolment(Str enrolment, Error *err)
+{
+    return enrolment.len == 0 || enrolment_check(enrolment, err);
 }
 
 /* Items must be in order, so that there is one text for each list and reading it takes no sorting. */
-static bool read_serials(Arena *arena, const List *items, RevocationList *out, Error *err)
+static bool check_list(const void *record, Error *err)
 {
-    out->serials = ARENA_ARRAY(arena, RevokedSerial, items->len + 1);
-    for (uint32_t i = 0; i < items->len; i++) {
-        Value serial, until;
-        const JsonField fields[] = {
-            { "serial", VALUE_STRING, false, &serial },
-            { "until_ms", VALUE_INT, false, &until },
-        };
-        RevokedSerial *one = &out->serials[i];
-        *one = (RevokedSerial){ 0 };
-        if (!json_fields_read(items->items[i], fields, COUNT_OF(fields), err)) {
-            return error_wrap(err, "serial %u", i + 1);
+    const RevocationList *list = record;
+    for (uint32_t i = 1; i < list->serial_count; i++) {
+        if (strcmp(list->serials[i - 1].serial, list->serials[i].serial) >= 0) {
+            return error_set(err, ERROR_INVALID, "'serials/%u': is out of order", i);
         }
-        if (!is_serial(value_str(serial)) || !json_copy(serial, one->serial, sizeof one->serial) ||
-            (i > 0 && strcmp(one[-1].serial, one->serial) >= 0)) {
-            return error_set(err, ERROR_INVALID, "serial %u is invalid or out of order", i + 1);
-        }
-        one->until_ms = until.integer;
     }
-    out->serial_count = items->len;
+    for (uint32_t i = 1; i < list->name_count; i++) {
+        if (strcmp(list->names[i - 1].node, list->names[i].node) >= 0) {
+            return error_set(err, ERROR_INVALID, "'names/%u': is out of order", i);
+        }
+    }
     return true;
 }
 
-static bool read_names(Arena *arena, const List *items, RevocationList *out, Error *err)
-{
-    out->names = ARENA_ARRAY(arena, NameRule, items->len + 1);
-    for (uint32_t i = 0; i < items->len; i++) {
-        Value node, enrolment, until;
-        const JsonField fields[] = {
-            { "node", VALUE_STRING, false, &node },
-            { "enrolment", VALUE_STRING, false, &enrolment },
-            { "until_ms", VALUE_INT, false, &until },
-        };
-        NameRule *one = &out->names[i];
-        *one = (NameRule){ 0 };
-        if (!json_fields_read(items->items[i], fields, COUNT_OF(fields), err) ||
-            !node_name_check(value_str(node), err) ||
-            (value_str(enrolment).len > 0 && !enrolment_check(value_str(enrolment), err))) {
-            return error_wrap(err, "name %u", i + 1);
-        }
-        if (!json_copy(node, one->node, sizeof one->node) ||
-            !json_copy(enrolment, one->enrolment, sizeof one->enrolment) ||
-            (i > 0 && strcmp(one[-1].node, one->node) >= 0)) {
-            return error_set(err, ERROR_INVALID, "name %u is out of order", i + 1);
-        }
-        one->until_ms = until.integer;
-    }
-    out->name_count = items->len;
-    return true;
-}
+static const RecordField serial_fields[] = {
+    { "serial", RECORD_TEXT, RECORD_CHARS_AT(RevokedSerial, serial), .is_required = true,
+      .check_text = check_serial, .help = "serial number of a certificate" },
+    { "until_ms", RECORD_INT, RECORD_INT_AT(RevokedSerial, until_ms), .is_required = true,
+      .help = "when it expires" },
+    { RECORD_UNKNOWN_AT(RevokedSerial, unknown) },
+    { 0 },
+};
 
-static bool read_list(Arena *arena, Str text, RevocationList *out, Error *err)
+static const RecordField name_fields[] = {
+    { "node", RECORD_TEXT, RECORD_CHARS_AT(NameRule, node), .is_required = true,
+      .check_text = node_name_check, .help = "name of a node" },
+    { "enrolment", RECORD_TEXT, RECORD_CHARS_AT(NameRule, enrolment), .is_required = true,
+      .check_text = check_enrolment, .help = "enrolment that counts; empty: none does" },
+    { "until_ms", RECORD_INT, RECORD_INT_AT(NameRule, until_ms), .is_required = true,
+      .help = "when the last certificate of the others expires" },
+    { RECORD_UNKNOWN_AT(NameRule, unknown) },
+    { 0 },
+};
+
+static const RecordField list_fields[] = {
+    { "serials", RECORD_OBJECT,
+      RECORD_POINTER_AT(RevocationList, serials, serial_count, REVOCATIONS_MAX, RevokedSerial,
+                        serial_fields),
+      .is_required = true, .help = "certificates" },
+    { "names", RECORD_OBJECT,
+      RECORD_POINTER_AT(RevocationList, names, name_count, REVOCATIONS_MAX, NameRule, name_fields),
+      .is_required = true, .help = "nodes" },
+    { "clock_ms", RECORD_INT, RECORD_INT_AT(RevocationList, clock_ms), .max = INT64_MAX,
+      .help = "an earlier reading of the clock" },
+    { RECORD_UNKNOWN_AT(RevocationList, unknown) },
+    { 0 },
+};
+
+static const RecordFormat list_format = {
+    .format = "eden.revocations/1",
+    .what = "the list of revocations",
+    .fields = list_fields,
+    .size = sizeof(RevocationList),
+    .text_max = TEXT_MAX,
+    .check = check_list,
+};
+
+void revocation_print(const RevocationList *list, Buf *out)
 {
-    Value object, said, serials, names;
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },
-        { "serials", VALUE_LIST, false, &serials },
-        { "names", VALUE_LIST, false, &names },
-    };
-    RevocationList read = { 0 };
-    if (!json_object_read(arena, text, TEXT_MAX, NODES_MAX, &object, err) ||
-        !json_format_check(object, format, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
-        return false;
-    }
-    if (serials.list->len > REVOCATIONS_MAX || names.list->len > REVOCATIONS_MAX) {
-        return error_set(err, ERROR_LIMIT, "more than %d entries", REVOCATIONS_MAX);
-    }
-    if (!read_serials(arena, serials.list, &read, err) ||
-        !read_names(arena, names.list, &read, err)) {
-        return false;
-    }
-    *out = read;
-    return true;
+    record_print(&list_format, list, out);
 }
 
 bool revocation_read(Arena *arena, Str text, RevocationList *out, Error *err)
 {
-    return read_list(arena, text, out, err) || error_wrap(err, "the list of revocations");
+    return record_read(&list_format, arena, text, RECORD_STORED, out, err);
 }

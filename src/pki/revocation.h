@@ -5,8 +5,9 @@
  * there were and whether or not anybody kept their numbers: so a removed node stays out, and who
  * gets its name later inherits nothing.
  *
- * An entry is kept until the last certificate that it is about has expired. A list is not changed
- * while somebody asks it: whoever changes one reads it anew, changes that, writes it. */
+ * An entry is kept until the last certificate that it is about has expired, by two readings of the
+ * clock a day apart: a clock that is ahead for a moment must not bring back what was revoked. A list
+ * is not changed while it is in use: to change one, read it again, change that, write it. */
 #pragma once
 
 #include "base/arena.h"
@@ -15,17 +16,20 @@
 
 enum {
     REVOCATIONS_MAX = 10000, /* of each kind, so that the list fits into a value of the store */
+    REVOCATION_READINGS_MS = 24 * 3600 * 1000,
 };
 
 typedef struct RevokedSerial {
     char serial[SERIAL_TEXT + 1];
     int64_t until_ms;
+    Value unknown; /* what a newer server wrote */
 } RevokedSerial;
 
 typedef struct NameRule {
     char node[NODE_NAME_MAX + 1];
     char enrolment[ENROLMENT_TEXT + 1]; /* the one that counts; empty: none does */
     int64_t until_ms;
+    Value unknown;
 } NameRule;
 
 /* Both sorted. A zeroed list is empty. */
@@ -34,8 +38,10 @@ typedef struct RevocationList {
     uint32_t serial_count;
     NameRule *names;
     uint32_t name_count;
+    int64_t clock_ms; /* an earlier reading of the clock, which pruning goes by; 0: none */
     /* Nobody knows who is on it: it passes no certificate at all, until it is repaired. */
     bool is_unreadable;
+    Value unknown;
 } RevocationList;
 
 /* Takes back one certificate, which expires at `until_ms`. Twice is once. Fails with ERROR_INVALID
@@ -46,7 +52,9 @@ MUST_CHECK bool revocation_add_serial(Arena *arena, RevocationList *list, Str se
  * last certificate of the other enrolments expires; an earlier moment than before changes nothing. */
 MUST_CHECK bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrolment,
                                     int64_t until_ms, Error *err);
-/* Drops what is about expired certificates only. */
+/* Drops what is about expired certificates only. Goes by the reading that the list has, when that is at
+ * least REVOCATION_READINGS_MS old, and then keeps `now_ms` in its place; a clock that went back starts
+ * over. Whoever prunes a list writes it. */
 void revocation_prune(RevocationList *list, int64_t now_ms);
 
 /* Whether the certificate with this serial number may still speak for the node. Fails with
@@ -55,5 +63,6 @@ MUST_CHECK bool revocation_check(const RevocationList *list, Str node, Str seria
 
 /* As JSON, "eden.revocations/1". */
 void revocation_print(const RevocationList *list, Buf *out);
-/* Fails with ERROR_INVALID or ERROR_LIMIT: a list that cannot be read must not pass for empty. */
+/* Unknown fields are in the arena or borrowed from the text. Fails with ERROR_INVALID or ERROR_LIMIT: a
+ * list that cannot be read must not pass for empty. */
 MUST_CHECK bool revocation_read(Arena *arena, Str text, RevocationList *out, Error *err);

@@ -1,13 +1,10 @@
 #include "pki/rotation.h"
 
 #include "base/vec.h"
-#include "pki/json_fields.h"
-
-static const char format[] = "eden.rotation/1";
+#include "lang/record.h"
 
 enum {
-    TEXT_MAX = 4096,
-    NODES_MAX = 32,
+    TEXT_MAX = 4096, /* bytes */
 };
 
 static const SmState states[] = {
@@ -161,51 +158,48 @@ void rotation_plan(Arena *arena, const Rotation *rotation, const RotationNode *n
     }
 }
 
-void rotation_print(const Rotation *rotation, Buf *out)
+static bool check_rotation(const void *record, Error *err)
 {
-    char present[PIN_TEXT + 1], next[PIN_TEXT + 1];
-    pin_text(&rotation->present, present);
-    pin_text(&rotation->next, next);
-    buf_put_format(out,
-                   "{\"format\":\"%s\",\"state\":\"%s\",\"present\":\"%s\",\"next\":\"%s\","
-                   "\"since_ms\":%lld}",
-                   format, rotation_state_name(rotation->state), present,
-                   rotation->state == ROTATION_STEADY ? "" : next, (long long)rotation->since_ms);
+    const Rotation *rotation = record;
+    bool is_steady = rotation->state == ROTATION_STEADY, has_next = !pin_is_zero(&rotation->next);
+    if (is_steady == has_next) {
+        return error_set(err, ERROR_INVALID,
+                         is_steady ? "'next': must be empty in state 'steady'"
+                                   : "'next': must be the pin of a CA in state '%s'",
+                         rotation_state_name(rotation->state));
+    }
+    return is_steady || !pin_equal(&rotation->present, &rotation->next) ||
+           error_set(err, ERROR_INVALID, "'next': is the same CA as 'present'");
 }
 
-static bool read_rotation(Arena *arena, Str text, Rotation *out, Error *err)
+static const RecordField rotation_fields[] = {
+    { "state", RECORD_CHOICE, RECORD_ENUM_AT(Rotation, state, rotation_state), .is_required = true,
+      .help = "how far the rotation is" },
+    { "present", RECORD_TEXT, RECORD_CODED_AT(Rotation, present, Pin, pin_codec),
+      .is_required = true, .help = "pin of the CA that was there at the beginning" },
+    { "next", RECORD_TEXT, RECORD_CODED_AT(Rotation, next, Pin, pin_or_none_codec),
+      .is_required = true, .help = "pin of the CA that takes its place; empty: none" },
+    { "since_ms", RECORD_INT, RECORD_INT_AT(Rotation, since_ms), .is_required = true,
+      .help = "since when it is in this state" },
+    { RECORD_UNKNOWN_AT(Rotation, unknown) },
+    { 0 },
+};
+
+static const RecordFormat rotation_format = {
+    .format = "eden.rotation/1",
+    .what = "the state of the CA",
+    .fields = rotation_fields,
+    .size = sizeof(Rotation),
+    .text_max = TEXT_MAX,
+    .check = check_rotation,
+};
+
+void rotation_print(const Rotation *rotation, Buf *out)
 {
-    Value object, said, state, present, next, since;
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },     { "state", VALUE_STRING, false, &state },
-        { "present", VALUE_STRING, false, &present }, { "next", VALUE_STRING, false, &next },
-        { "since_ms", VALUE_INT, false, &since },
-    };
-    Rotation read = { 0 };
-    if (!json_object_read(arena, text, TEXT_MAX, NODES_MAX, &object, err) ||
-        !json_format_check(object, format, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err)) {
-        return false;
-    }
-    if (!rotation_state_from_name(value_str(state), &read.state)) {
-        return error_set(err, ERROR_INVALID, "there is no such state");
-    }
-    if (!pin_parse(value_str(present), &read.present, err)) {
-        return error_wrap(err, "the present CA");
-    }
-    bool steady = read.state == ROTATION_STEADY;
-    if (steady ? value_str(next).len != 0 : !pin_parse(value_str(next), &read.next, err)) {
-        return error_set(err, ERROR_INVALID, "the next CA is not in its form, or is not expected");
-    }
-    if (!steady && pin_equal(&read.present, &read.next)) {
-        return error_set(err, ERROR_INVALID, "both CAs are the same");
-    }
-    read.since_ms = since.integer;
-    *out = read;
-    return true;
+    record_print(&rotation_format, rotation, out);
 }
 
 bool rotation_read(Arena *arena, Str text, Rotation *out, Error *err)
 {
-    return read_rotation(arena, text, out, err) || error_wrap(err, "the state of the CA");
+    return record_read(&rotation_format, arena, text, RECORD_STORED, out, err);
 }

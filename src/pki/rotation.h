@@ -34,6 +34,7 @@ typedef struct Rotation {
     Pin present; /* the CA that was there at the beginning; in steady the only one */
     Pin next;    /* zero in steady */
     int64_t since_ms;
+    Value unknown; /* what a newer server wrote: valid as long as what it was read from */
 } Rotation;
 
 Rotation rotation_steady(const Pin *present, int64_t now_ms);
@@ -81,6 +82,6 @@ typedef struct RotationPlan {
 void rotation_plan(Arena *arena, const Rotation *rotation, const RotationNode *nodes,
                    uint32_t count, int64_t now_ms, RotationPlan *out);
 
-/* As JSON, "eden.rotation/1". */
+/* As JSON, "eden.rotation/1". Fails with ERROR_INVALID or ERROR_LIMIT. */
 void rotation_print(const Rotation *rotation, Buf *out);
 MUST_CHECK bool rotation_read(Arena *arena, Str text, Rotation *out, Error *err);

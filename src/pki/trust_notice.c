@@ -1,36 +1,39 @@
 #include "pki/trust_notice.h"
 
 #include "base/hex.h"
-#include "base/json_text.h"
-#include "pki/json_fields.h"
-
-enum {
-    NODES_MAX = 16 + CERTIFICATES_MAX,
-};
-
-#define NOTICE_FORMAT "eden.trust/1"
-#define REPORT_FORMAT "eden.trust-report/1"
+#include "lang/record.h"
 
 /* --- Notices --------------------------------------------------------------------------------- */
 
+static const RecordField notice_fields[] = {
+    { "issuer", RECORD_TEXT, RECORD_CODED_AT(TrustNotice, issuer, Pin, pin_codec),
+      .is_required = true, .help = "pin of the CA that signs" },
+    { "since_ms", RECORD_INT, RECORD_INT_AT(TrustNotice, since_ms), .is_required = true,
+      .help = "since when" },
+    { "spread_ms", RECORD_INT, RECORD_INT_AT(TrustNotice, spread_ms), .is_required = true,
+      .help = "how long nodes with certificates of another may take to renew them" },
+    { "bundle", RECORD_TEXT, RECORD_STR_AT(TrustNotice, bundle), .is_required = true,
+      .help = "every CA to trust, as PEM" },
+    { 0 },
+};
+
+static const RecordFormat notice_format = {
+    .format = "eden.trust/1",
+    .what = "the trust notice",
+    .fields = notice_fields,
+    .size = sizeof(TrustNotice),
+    .text_max = TRUST_NOTICE_MAX,
+};
+
 void trust_notice_print(const TrustNotice *notice, Buf *out)
 {
-    char issuer[PIN_TEXT + 1];
-    pin_text(&notice->issuer, issuer);
-    buf_put_format(out,
-                   "{\"format\":\"" NOTICE_FORMAT "\",\"issuer\":\"%s\",\"since_ms\":%lld,"
-                   "\"spread_ms\":%lld,\"bundle\":",
-                   issuer, (long long)notice->since_ms, (long long)notice->spread_ms);
-    json_text_put(out, notice->bundle);
-    buf_put_char(out, '}');
+    record_print(&notice_format, notice, out);
 }
 
-static bool read_bundle(Arena *arena, Value text, TrustNotice *out, CertificateSet *bundle,
-                        Error *err)
+static bool read_bundle(Arena *arena, const TrustNotice *notice, CertificateSet *bundle, Error *err)
 {
     Certificate *cas;
-    out->bundle = arena_copy(arena, value_str(text));
-    if (!certificates_from_pem(arena, out->bundle, &cas, &bundle->count, err)) {
+    if (!certificates_from_pem(arena, notice->bundle, &cas, &bundle->count, err)) {
         return false;
     }
     bundle->items = cas;
@@ -40,28 +43,20 @@ static bool read_bundle(Arena *arena, Value text, TrustNotice *out, CertificateS
                              STR_ARG(cas[i].subject));
         }
     }
-    return certificate_find_pin(cas, bundle->count, &out->issuer) != NULL ||
+    return certificate_find_pin(cas, bundle->count, &notice->issuer) != NULL ||
            error_set(err, ERROR_INVALID, "the CA that signs is not in the bundle");
 }
 
 bool trust_notice_read(Arena *arena, Str text, TrustNotice *out, CertificateSet *bundle, Error *err)
 {
-    Value object, said, issuer, since, spread, pem;
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said }, { "issuer", VALUE_STRING, false, &issuer },
-        { "since_ms", VALUE_INT, false, &since }, { "spread_ms", VALUE_INT, false, &spread },
-        { "bundle", VALUE_STRING, false, &pem },
-    };
-    TrustNotice read = { 0 };
-    if (!json_object_read(arena, text, TRUST_NOTICE_MAX, NODES_MAX, &object, err) ||
-        !json_format_check(object, NOTICE_FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !pin_parse(value_str(issuer), &read.issuer, err) ||
-        !read_bundle(arena, pem, &read, bundle, err)) {
-        return error_wrap(err, "the trust notice");
+    TrustNotice read;
+    if (!record_read(&notice_format, arena, text, RECORD_STORED, &read, err)) {
+        return false;
     }
-    read.since_ms = since.integer;
-    read.spread_ms = spread.integer;
+    read.bundle = arena_copy(arena, read.bundle);
+    if (!read_bundle(arena, &read, bundle, err)) {
+        return error_wrap(err, "%s", notice_format.what);
+    }
     *out = read;
     return true;
 }
@@ -93,68 +88,43 @@ bool trust_report_trusts(const TrustReport *report, const Pin *ca)
     return false;
 }
 
-void trust_report_print(const TrustReport *report, Buf *out)
+static bool check_serial(Str serial, Error *err)
 {
-    char pin[PIN_TEXT + 1] = "";
-    if (report->has_issuer) {
-        pin_text(&report->issuer, pin);
-    }
-    buf_put_format(out,
-                   "{\"format\":\"" REPORT_FORMAT "\",\"issuer\":\"%s\",\"serial\":\"%s\","
-                   "\"not_after_ms\":%lld,\"time_ms\":%lld,\"trusted\":[",
-                   pin, report->serial, (long long)report->not_after_ms,
-                   (long long)report->time_ms);
-    for (uint32_t i = 0; i < report->trusted_count; i++) {
-        pin_text(&report->trusted[i], pin);
-        buf_put_format(out, "%s\"%s\"", i > 0 ? "," : "", pin);
-    }
-    buf_put_c(out, "]}");
+    return hex_is(serial) || error_set(err, ERROR_INVALID, "must be hexadecimal digits");
 }
 
-static bool read_trusted(Value list, TrustReport *out, Error *err)
+static const RecordField report_fields[] = {
+    { "issuer", RECORD_TEXT, RECORD_CODED_AT(TrustReport, issuer, Pin, pin_or_none_codec),
+      .is_required = true, .help = "pin of the CA of its certificate; empty: none of the trusted" },
+    { "serial", RECORD_TEXT, RECORD_CHARS_AT(TrustReport, serial), .is_required = true,
+      .check_text = check_serial, .help = "serial number of its certificate" },
+    { "not_after_ms", RECORD_INT, RECORD_INT_AT(TrustReport, not_after_ms), .is_required = true,
+      .help = "when that certificate expires" },
+    { "time_ms", RECORD_INT, RECORD_INT_AT(TrustReport, time_ms), .is_required = true,
+      .help = "when the node said so, by its clock" },
+    { "trusted", RECORD_TEXT, RECORD_CODEDS_AT(TrustReport, trusted, trusted_count, Pin, pin_codec),
+      .is_required = true, .help = "pins of the CAs that it trusts" },
+    { 0 },
+};
+
+static const RecordFormat report_format = {
+    .format = "eden.trust-report/1",
+    .what = "the trust report of a node",
+    .fields = report_fields,
+    .size = sizeof(TrustReport),
+    .text_max = TRUST_REPORT_MAX,
+};
+
+void trust_report_print(const TrustReport *report, Buf *out)
 {
-    if (list.list->len > CERTIFICATES_MAX) {
-        return error_set(err, ERROR_LIMIT, "more than %d CAs", CERTIFICATES_MAX);
-    }
-    for (uint32_t i = 0; i < list.list->len; i++) {
-        Value item = list.list->items[i];
-        if (!value_is_string(item)) {
-            return error_set(err, ERROR_INVALID, "'trusted' is a list of pins");
-        }
-        if (!pin_parse(value_str(item), &out->trusted[i], err)) {
-            return false;
-        }
-    }
-    out->trusted_count = list.list->len;
-    return true;
+    record_print(&report_format, report, out);
 }
 
 bool trust_report_read(Arena *arena, Str text, TrustReport *out, Error *err)
 {
-    Value object, said, issuer, serial, not_after, time, trusted;
-    const JsonField fields[] = {
-        { "format", VALUE_STRING, false, &said },
-        { "issuer", VALUE_STRING, false, &issuer },
-        { "serial", VALUE_STRING, false, &serial },
-        { "not_after_ms", VALUE_INT, false, &not_after },
-        { "time_ms", VALUE_INT, false, &time },
-        { "trusted", VALUE_LIST, false, &trusted },
-    };
-    TrustReport read = { 0 };
-    if (!json_object_read(arena, text, TRUST_REPORT_MAX, NODES_MAX, &object, err) ||
-        !json_format_check(object, REPORT_FORMAT, err) ||
-        !json_fields_read(object, fields, COUNT_OF(fields), err) ||
-        !read_trusted(trusted, &read, err)) {
-        return error_wrap(err, "what a node says about its trust");
+    if (!record_read(&report_format, arena, text, RECORD_STORED, out, err)) {
+        return false;
     }
-    read.has_issuer = value_str(issuer).len > 0;
-    if ((read.has_issuer && !pin_parse(value_str(issuer), &read.issuer, err)) ||
-        !hex_is(value_str(serial)) || !json_copy(serial, read.serial, sizeof read.serial)) {
-        return error_set(err, ERROR_INVALID,
-                         "what a node says about its trust: a field is out of its range");
-    }
-    read.not_after_ms = not_after.integer;
-    read.time_ms = time.integer;
-    *out = read;
+    out->has_issuer = !pin_is_zero(&out->issuer);
     return true;
 }

@@ -22,6 +22,7 @@ static char *text_out(Arena *arena, Str text)
 static void hello_out(Arena *arena, const NodeHello *hello, Eden__V1__NodeHello *out)
 {
     out->protocol = hello->protocol;
+    out->protocol_newest = hello->protocol_newest;
     out->node = text_out(arena, hello->node);
     out->boot_id = text_out(arena, hello->boot_id);
     out->version = text_out(arena, hello->version);
@@ -92,6 +93,24 @@ void node_message_encode(const NodeMessage *message, Buf *out)
     wire_pack(&wire.base, out);
 }
 
+static void server_hello_out(Arena *arena, const ServerHello *hello, Eden__V1__ServerHello *out)
+{
+    out->protocol = hello->protocol;
+    out->server = text_out(arena, hello->server);
+    out->wall_ms = hello->wall_ms;
+    out->sequence = hello->sequence;
+    out->store = text_out(arena, hello->store);
+    out->n_refused = hello->refused_count;
+    out->refused = ARENA_ARRAY(arena, Eden__V1__RefusedWatch *, hello->refused_count);
+    for (uint32_t i = 0; i < hello->refused_count; i++) {
+        Eden__V1__RefusedWatch *refused = ARENA_NEW(arena, Eden__V1__RefusedWatch);
+        eden__v1__refused_watch__init(refused);
+        refused->watch = hello->refused[i].watch;
+        refused->reason = text_out(arena, hello->refused[i].reason);
+        out->refused[i] = refused;
+    }
+}
+
 static void ack_out(Arena *arena, const Ack *ack, Eden__V1__Ack *out)
 {
     out->sequence = ack->sequence;
@@ -138,11 +157,7 @@ void server_message_encode(const ServerMessage *message, Buf *out)
     Eden__V1__Ping ping = EDEN__V1__PING__INIT;
     switch (message->kind) {
     case SERVER_HELLO:
-        hello.protocol = message->hello.protocol;
-        hello.server = text_out(&arena, message->hello.server);
-        hello.wall_ms = message->hello.wall_ms;
-        hello.sequence = message->hello.sequence;
-        hello.store = text_out(&arena, message->hello.store);
+        server_hello_out(&arena, &message->hello, &hello);
         wire.of_case = EDEN__V1__SERVER_MESSAGE__OF_HELLO;
         wire.hello = &hello;
         break;
@@ -188,7 +203,8 @@ static bool text_in(const char *text, const char *what, size_t max, Str *out, Er
 
 static bool revision_check(int64_t revision, Error *err)
 {
-    return revision >= 0 || error_set(err, ERROR_INVALID, "a revision is negative");
+    return (revision >= 0 && revision <= SESSION_REVISION_MAX) ||
+           error_set(err, ERROR_INVALID, "a revision is negative, or larger than any can be");
 }
 
 static bool count_check(size_t count, size_t max, const char *what, Error *err)
@@ -215,9 +231,11 @@ static bool watching_in(const Eden__V1__Watching *wire, Watching *out, Error *er
 
 static bool hello_in(const Eden__V1__NodeHello *wire, NodeHello *out, Error *err)
 {
+    uint32_t chosen;
+    Error other;
+    *out = (NodeHello){ .protocol = wire->protocol, .protocol_newest = wire->protocol_newest };
     /* Another protocol may mean something else by everything that follows. */
-    *out = (NodeHello){ .protocol = wire->protocol };
-    if (wire->protocol != SESSION_PROTOCOL) {
+    if (!session_protocol_choose(out, &chosen, &other)) {
         return true;
     }
     if (!node_name_check(str_from_c(wire->node), err) ||
@@ -243,8 +261,8 @@ static bool record_in(const Eden__V1__Record *wire, uint64_t after, Record *out,
     if (wire->sequence <= after) {
         return error_set(err, ERROR_INVALID, "sequence numbers do not grow");
     }
-    if ((unsigned)wire->kind > RECORD_LOG) {
-        return error_set(err, ERROR_INVALID, "no kind of record: %u", (unsigned)wire->kind);
+    if (wire->sequence > INT64_MAX) {
+        return error_set(err, ERROR_INVALID, "a sequence number is too large");
     }
     if (!count_check(wire->body.len, SESSION_RECORD_MAX, "bytes in a record", err) ||
         !text_in(wire->key, "the key of a record", SESSION_RECORD_KEY_MAX, &out->key, err)) {
@@ -311,12 +329,24 @@ bool node_message_decode(Arena *arena, Str bytes, NodeMessage *out, Error *err)
 
 static bool server_hello_in(const Eden__V1__ServerHello *wire, ServerHello *out, Error *err)
 {
+    Error other;
     *out = (ServerHello){ .protocol = wire->protocol };
-    if (wire->protocol != SESSION_PROTOCOL) {
+    if (!session_protocol_check(wire->protocol, "the server", &other)) {
         return true;
     }
     out->wall_ms = wire->wall_ms;
     out->sequence = wire->sequence;
+    if (!count_check(wire->n_refused, SESSION_WATCHES_MAX, "refused watches", err)) {
+        return false;
+    }
+    for (size_t i = 0; i < wire->n_refused; i++) {
+        out->refused[i].watch = wire->refused[i]->watch;
+        if (!text_in(wire->refused[i]->reason, "a reason", SESSION_REASON_MAX,
+                     &out->refused[i].reason, err)) {
+            return false;
+        }
+    }
+    out->refused_count = (uint32_t)wire->n_refused;
     return text_in(wire->server, "the server's name", SESSION_TEXT_MAX, &out->server, err) &&
            text_in(wire->store, "the store's id", SESSION_TEXT_MAX, &out->store, err) &&
            (out->store.len > 0 || error_set(err, ERROR_INVALID, "the store has no id"));
@@ -404,7 +434,19 @@ bool session_is_skewed(int64_t server_ms, int64_t node_ms)
 
 bool session_protocol_check(uint32_t protocol, const char *whose, Error *err)
 {
-    return protocol == SESSION_PROTOCOL ||
+    return (protocol >= SESSION_PROTOCOL_OLDEST && protocol <= SESSION_PROTOCOL) ||
            error_set(err, ERROR_INVALID, "%s speaks protocol %u, and this eden speaks %d", whose,
                      protocol, SESSION_PROTOCOL);
+}
+
+bool session_protocol_choose(const NodeHello *hello, uint32_t *out, Error *err)
+{
+    uint32_t oldest = hello->protocol;
+    uint32_t newest = hello->protocol_newest < oldest ? oldest : hello->protocol_newest;
+    uint32_t chosen = newest < SESSION_PROTOCOL ? newest : SESSION_PROTOCOL;
+    if (chosen < oldest) {
+        chosen = oldest; /* which is newer than all of ours */
+    }
+    *out = chosen;
+    return session_protocol_check(chosen, "the node", err);
 }

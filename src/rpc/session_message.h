@@ -11,7 +11,8 @@
 #include "base/error.h"
 
 enum {
-    SESSION_PROTOCOL = 1, /* the newest that is spoken here, and the oldest */
+    SESSION_PROTOCOL_OLDEST = 1, /* that is spoken here */
+    SESSION_PROTOCOL = 1,        /* the newest */
 
     SESSION_TEXT_MAX = 128,             /* bytes of versions, ids and names */
     SESSION_WATCHES_MAX = 16,           /* of one node */
@@ -29,6 +30,8 @@ enum {
     SESSION_SKEW_MS = 30 * 1000, /* by more the clocks of node and server should not differ */
 };
 
+#define SESSION_REVISION_MAX ((int64_t)1 << 42) /* above all that a store gets to */
+
 /* --- From the node --------------------------------------------------------------------------- */
 
 /* Where a watch has got to. */
@@ -43,7 +46,8 @@ typedef struct Watching {
 } Watching;
 
 typedef struct NodeHello {
-    uint32_t protocol;
+    uint32_t protocol;        /* the oldest that it speaks, and */
+    uint32_t protocol_newest; /* the newest; 0: that one alone */
     Str node;
     Str boot_id;
     Str version;
@@ -58,6 +62,7 @@ typedef enum RecordKind {
     RECORD_STATUS,
     RECORD_RESULT,
     RECORD_LOG, /* the first to go when there is no room */
+    /* A record may have a larger number: a newer eden made it. It is refused by who takes it. */
 } RecordKind;
 DECLARE_ENUM_NAMES(RecordKind, record_kind)
 
@@ -105,12 +110,20 @@ MUST_CHECK bool node_message_decode(Arena *arena, Str bytes, NodeMessage *out, E
 
 /* --- From the server ------------------------------------------------------------------------- */
 
+/* A watch of which nothing is told. */
+typedef struct RefusedWatch {
+    uint32_t watch; /* its place in the hello of the node */
+    Str reason;
+} RefusedWatch;
+
 typedef struct ServerHello {
-    uint32_t protocol;
+    uint32_t protocol; /* the newest that both speak */
     Str server;
     int64_t wall_ms;
     uint64_t sequence;
     Str store;
+    RefusedWatch refused[SESSION_WATCHES_MAX];
+    uint32_t refused_count;
 } ServerHello;
 
 typedef struct Refusal {
@@ -174,3 +187,5 @@ bool session_is_skewed(int64_t server_ms, int64_t node_ms);
 /* Whether this protocol is spoken here; `whose` is who speaks it. Fails with ERROR_INVALID and a
  * text that names both. */
 MUST_CHECK bool session_protocol_check(uint32_t protocol, const char *whose, Error *err);
+/* The newest protocol that is spoken here and by a node of that hello. Fails likewise. */
+MUST_CHECK bool session_protocol_choose(const NodeHello *hello, uint32_t *out, Error *err);

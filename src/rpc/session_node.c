@@ -16,6 +16,7 @@ typedef struct NodeWatch {
     bool known;       /* our position is one of this server's store, or a reset has come */
     bool resetting;   /* within a unit that says everything there is */
     bool taken_due;   /* it is done, and the server does not know */
+    bool refused;
 } NodeWatch;
 
 struct SessionNode {
@@ -182,7 +183,8 @@ static void say_hello(SessionNode *session)
     NodeMessage message = { .kind = NODE_HELLO };
     session->pong_due = false;
     NodeHello *hello = &message.hello;
-    hello->protocol = SESSION_PROTOCOL;
+    hello->protocol = SESSION_PROTOCOL_OLDEST;
+    hello->protocol_newest = SESSION_PROTOCOL;
     hello->node = str_from_c(session->name);
     hello->boot_id = str_from_c(session->boot_id);
     hello->version = str_from_c(session->version);
@@ -204,6 +206,22 @@ static void say_hello(SessionNode *session)
 
 /* --- Receiving ------------------------------------------------------------------------------- */
 
+static bool note_refused(SessionNode *session, const ServerHello *hello, Error *err)
+{
+    for (uint32_t i = 0; i < hello->refused_count; i++) {
+        const RefusedWatch *refused = &hello->refused[i];
+        if (refused->watch >= session->options.watch_count) {
+            return error_set(err, ERROR_INVALID, "a watch is refused that was not asked for");
+        }
+        session->watches[refused->watch].refused = true;
+        if (session->options.ops->watch_refused != NULL) {
+            session->options.ops->watch_refused(session->options.context, refused->watch,
+                                                refused->reason);
+        }
+    }
+    return true;
+}
+
 static bool greeted(SessionNode *session, const ServerHello *hello, Error *err)
 {
     if (!session_protocol_check(hello->protocol, "the server", err)) {
@@ -217,6 +235,9 @@ static bool greeted(SessionNode *session, const ServerHello *hello, Error *err)
                   hello->sequence, outbox_last_sequence(outbox));
         uint64_t epoch = loop_random(session->options.loop);
         outbox_restart(outbox, epoch == 0 || epoch == outbox_epoch(outbox) ? epoch + 1 : epoch);
+        return false;
+    }
+    if (!note_refused(session, hello, err)) {
         return false;
     }
     memcpy(session->store, hello->store.data, hello->store.len);
@@ -290,6 +311,10 @@ static bool changed(SessionNode *session, const Changes *changes, Error *err)
         return error_set(err, ERROR_INVALID, "changes of no watch: %u", changes->watch);
     }
     NodeWatch *watch = &session->watches[changes->watch];
+    if (watch->refused) {
+        return error_set(err, ERROR_INVALID, "changes of a watch that was refused: %u",
+                         changes->watch);
+    }
     if (watch->ticket != 0 || watch->taken_due) {
         return error_set(err, ERROR_INVALID, "changes before others were dealt with");
     }

@@ -50,6 +50,8 @@ typedef struct SessionNodeOps {
     void (*changes)(void *context, const Changes *changes, Str store, uint64_t ticket);
 
     /* These may be NULL. */
+    /* Nothing will be told of this watch in this session: the server does not know its name. */
+    void (*watch_refused)(void *context, uint32_t watch, Str reason);
     void (*moved)(void *context, SessionNodeState state);
     void (*refused)(void *context, const Refusal *refusal); /* the server will never take it */
     void (*skewed)(void *context, int64_t server_ms, int64_t node_ms);

@@ -46,6 +46,7 @@ struct SessionServer {
     char node[NODE_NAME_MAX + 1], server[SESSION_TEXT_MAX + 1], store[SESSION_TEXT_MAX + 1];
     Arena hello_arena; /* until it is live */
     NodeHello *hello;
+    uint32_t protocol;
     uint64_t epoch;
     SessionCursor cursor; /* as it is in the store, as far as we know */
     bool ours;            /* the cursor has been seen in our epoch */
@@ -279,18 +280,29 @@ static void beat(void *context)
     session->options.ops->beat(session->options.context);
 }
 
-static bool start_watches(SessionServer *session, Error *err)
+/* A node that is newer than this server asks for more than there is: it gets the rest. */
+static void refuse_watch(SessionServer *session, uint32_t watch, const Error *why, ServerHello *out)
+{
+    Str reason = str_slice(str_from_c(why->text), 0, SESSION_REASON_MAX);
+    out->refused[out->refused_count++] =
+        (RefusedWatch){ watch, arena_copy(&session->hello_arena, reason) };
+}
+
+static bool start_watches(SessionServer *session, ServerHello *out, Error *err)
 {
     const NodeHello *hello = session->hello;
     for (uint32_t i = 0; i < hello->watch_count; i++) {
         const Watching *wish = &hello->watches[i];
         bool reset = !str_eq_c(wish->position.store, session->store);
         session->watches[i].revision = wish->position.revision;
-        if (!session->options.ops->watch(session->options.context, i, wish->name, reset,
-                                         reset ? 0 : wish->position.revision, err)) {
+        session->watches[i].started =
+            session->options.ops->watch(session->options.context, i, wish->name, reset,
+                                        reset ? 0 : wish->position.revision, err);
+        if (!session->watches[i].started && err->kind == ERROR_DENIED) {
+            refuse_watch(session, i, err, out);
+        } else if (!session->watches[i].started) {
             return error_wrap(err, "watch '%" STR_FMT "'", STR_ARG(wish->name));
         }
-        session->watches[i].started = true;
     }
     return true;
 }
@@ -299,21 +311,21 @@ static void go_live(SessionServer *session)
 {
     AUTO_CLEAR(Buf) out = buf_make(SESSION_DOWN_MAX);
     ServerHello hello = {
-        .protocol = SESSION_PROTOCOL,
+        .protocol = session->protocol,
         .server = str_from_c(session->server),
         .wall_ms = loop_wall_ms(session->options.loop),
         .sequence = session->ours ? session->cursor.sequence : 0,
         .store = str_from_c(session->store),
     };
+    Error err;
+    if (!start_watches(session, &hello, &err)) {
+        finish(session, &err);
+        return;
+    }
     server_message_encode(&(ServerMessage){ .kind = SERVER_HELLO, .hello = hello }, &out);
     session->options.ops->send(session->options.context, buf_str(&out));
     sm_move(&session->sm, SERVER_LIVE);
     beat(session);
-    Error err;
-    if (!start_watches(session, &err)) {
-        finish(session, &err);
-        return;
-    }
     arena_clear(&session->hello_arena);
     session->hello = NULL;
 }
@@ -359,7 +371,7 @@ static bool hello_came(SessionServer *session, Str bytes, Error *err)
     if (message.kind != NODE_HELLO) {
         return error_set(err, ERROR_INVALID, "something before the hello");
     }
-    if (!session_protocol_check(message.hello.protocol, "the node", err)) {
+    if (!session_protocol_choose(&message.hello, &session->protocol, err)) {
         return false;
     }
     if (!str_eq_c(message.hello.node, session->node)) {

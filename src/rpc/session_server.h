@@ -54,7 +54,8 @@ typedef struct SessionServerOps {
 
     /* Begins to watch; the name is the node's wish. With `reset` everything there is comes first,
      * marked so; else what is after `revision`, or a reset when that cannot be told any more.
-     * Changes come with session_server_changes. False with ERROR_DENIED ends the session. */
+     * Changes come with session_server_changes. False with ERROR_DENIED refuses this watch, which the
+     * node is told; any other error ends the session. */
     bool (*watch)(void *context, uint32_t watch, Str name, bool reset, int64_t revision,
                   Error *err);
     /* The node has dealt with the last ones: the next may come. */

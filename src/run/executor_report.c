@@ -12,31 +12,14 @@ Str executor_scrub(const ExecutorWorld *world, Arena *arena, Str text)
                                                 : arena_copy(arena, text);
 }
 
+static Str shown_text(void *context, Str text, Arena *arena)
+{
+    return executor_scrub(context, arena, text);
+}
+
 static Value scrub_value(const ExecutorWorld *world, Arena *arena, Value value)
 {
-    if (value_is_secret(value)) {
-        return value_string(STR("(secret)"));
-    }
-    if (value_is_string(value)) {
-        return value_string(executor_scrub(world, arena, value_str(value)));
-    }
-    if (value_is_sequence(value)) {
-        List *list = list_new(arena, value.list->len);
-        for (uint32_t i = 0; i < value.list->len; i++) {
-            list_push(arena, list, scrub_value(world, arena, value.list->items[i]));
-        }
-        return value_list(list);
-    }
-    if (value.kind == VALUE_MAP) {
-        Map *map = map_new(arena, value.map->len);
-        for (uint32_t i = 0; i < value.map->len; i++) {
-            const MapEntry *entry = &value.map->entries[i];
-            map_append(arena, map, scrub_value(world, arena, value_copy(arena, entry->key)),
-                       scrub_value(world, arena, entry->value));
-        }
-        return value_map(map);
-    }
-    return value;
+    return secrets_replace(arena, value, shown_text, (void *)world);
 }
 
 /* What a command wrote, as it is for later steps, and without secrets for everybody else. */

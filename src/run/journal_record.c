@@ -1,3 +1,5 @@
+/* No table of fields: a record is one line with a checksum before it, of which a run writes a hundred
+ * thousand, and the last may be torn; what a line has depends on what it is about. */
 #include "run/journal_record.h"
 
 #include "base/crc32c.h"

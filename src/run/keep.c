@@ -8,11 +8,22 @@ enum {
     LISTED_MAX = 1 << 20
 };
 
+/* Of all contents, on the disk where they are. */
+static int64_t bytes_most(const Keep *keep, int64_t bytes_max)
+{
+    int64_t share = directory_disk_size(&keep->folder) / KEEP_SHARE;
+    return share < bytes_max ? share : bytes_max;
+}
+
 bool keep_open(const Directory *state, bool sync, Keep *out, Error *err)
 {
     out->sync = sync;
     atomic_init(&out->stored, false);
-    return directory_make_child(state, "keep", &out->folder, err);
+    if (!directory_make_child(state, "keep", &out->folder, err)) {
+        return false;
+    }
+    atomic_init(&out->room, bytes_most(out, KEEP_BYTES_MAX));
+    return true;
 }
 
 void keep_close(Keep *keep)
@@ -30,6 +41,7 @@ bool keep_content(Keep *keep, Str content, Arena *arena, Str *name, Error *err)
             return false;
         }
         atomic_store(&keep->stored, true);
+        atomic_fetch_sub(&keep->room, (long long)content.len);
     }
     *name = str_from(arena_copy_c(arena, str_from(hex, SHA256_HEX)), SHA256_HEX);
     return true;
@@ -76,7 +88,9 @@ static bool keep_one(Walk *walk, Arena *arena, Str path, const FileInfo *info, E
     case FILE_REGULAR: {
         state.kind = STR("file");
         Str content;
-        if (info->size <= KEEP_FILE_MAX &&
+        /* What others put there could fill the disk before anything is pruned: holes take no room
+         * where they are, but they do here. */
+        if (info->size <= KEEP_FILE_MAX && info->size <= atomic_load(&walk->keep->room) &&
             (!host_read(walk->host, arena, path, KEEP_FILE_MAX, &content, err) ||
              !keep_content(walk->keep, content, arena, &state.content, err))) {
             return false;
@@ -145,8 +159,7 @@ bool keep_prune(const Keep *keep, uint32_t files_max, int64_t bytes_max, Error *
     if (count > 1) {
         qsort(entries, count, sizeof *entries, compare_ages);
     }
-    int64_t share = directory_disk_size(&keep->folder) / KEEP_SHARE;
-    bytes_max = share < bytes_max ? share : bytes_max;
+    bytes_max = bytes_most(keep, bytes_max);
     for (uint32_t i = 0; i < count; i++) {
         bool whole = is_name(entries[i].name);
         if (whole && files < files_max && bytes + entries[i].size <= bytes_max) {

@@ -21,6 +21,7 @@ typedef struct Keep {
     Directory folder;
     bool sync;          /* each content is on the disk before its path changes */
     atomic_bool stored; /* something new came in */
+    atomic_llong room;  /* bytes that may still come in; beyond them contents are only told of */
 } Keep;
 
 MUST_CHECK bool keep_open(const Directory *state, bool sync, Keep *out, Error *err);

@@ -4,6 +4,7 @@
 #include "run/command_line.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+#include "sys/machine.h"
 #include "sys/process.h"
 
 enum {
@@ -36,6 +37,7 @@ static bool do_tool(Run *run, const char *const *argv, Error *err)
         return false;
     }
     if (result.ending != PROCESS_EXITED || result.exit_code != 0) {
+        result.error_out = secrets_scrub(run->secrets, result.error_out, run->arena);
         process_failure(run->arena, &result, spec.timeout_ms, err);
         return error_wrap(err, "%s", argv[0]);
     }
@@ -150,12 +152,36 @@ static bool drop_unit(Run *run, Error *err)
     return true;
 }
 
+/* Root runs all of these once more, perhaps after they are gone: /tmp may be empty then, and anybody's
+ * turn to fill it. */
+static bool check_guarded(Run *run, Error *err)
+{
+    const RunConfig *config = &run->config;
+    Str program;
+    if (!machine_own_program(run->arena, &program, err)) {
+        return false;
+    }
+    const char *const paths[] = { arena_copy_c(run->arena, program), config->path, config->state,
+                                  config->etc };
+    bool ok = true;
+    for (size_t i = 0; ok && i < COUNT_OF(paths); i++) {
+        ok = file_is_guarded(run->arena, paths[i], err);
+    }
+    for (uint32_t i = 0; ok && i < config->var_file_count; i++) {
+        ok = file_is_guarded(run->arena, config->var_files[i], err);
+    }
+    return ok || error_wrap(err, "the run could not go on safely");
+}
+
 static bool note(Run *run, const Directory *state, bool resumes, Error *err)
 {
     if (resumes && file_is_in_memory(run->config.path)) {
         return error_set(err, ERROR_UNAVAILABLE,
                          "'%s' lies in memory and would be gone, so that the run could not go on",
                          run->config.path);
+    }
+    if (resumes && !check_guarded(run, err)) {
+        return false;
     }
     run->resume.resumes = resumes;
     put_command(run);

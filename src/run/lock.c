@@ -3,42 +3,59 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/json_text.h"
 #include "base/utc.h"
-#include "lang/json.h"
+#include "lang/record.h"
 #include "sys/clock.h"
 
+enum {
+    HOLDER_MAX = 16 << 10, /* bytes */
+};
+
 static const char lock_name[] = "lock";
+
+/* Who holds it: a line that is believed only while the lock is held, so it says no format. */
+typedef struct Holder {
+    int64_t pid;
+    Str since, command;
+} Holder;
+
+static const RecordField holder_fields[] = {
+    { "pid", RECORD_INT, RECORD_INT_AT(Holder, pid), .is_required = true, .help = "its process" },
+    { "since", RECORD_TEXT, RECORD_STR_AT(Holder, since), .is_required = true,
+      .help = "when it took the lock" },
+    { "command", RECORD_TEXT, RECORD_STR_AT(Holder, command), .is_required = true,
+      .help = "what it runs" },
+    { 0 },
+};
+
+static const RecordFormat holder_format = {
+    .what = "the holder of the lock",
+    .fields = holder_fields,
+    .size = sizeof(Holder),
+    .text_max = HOLDER_MAX,
+};
 
 static Str describe_self(Arena *arena, Str command)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    buf_put_format(&text,
-                   "{\"pid\":%lld,\"since\":\"%" STR_FMT "\",\"command\":", (long long)getpid(),
-                   STR_ARG(utc_text(arena, clock_now_ms())));
-    json_text_put(&text, str_slice(command, 0, 1000));
-    buf_put_c(&text, "}\n");
+    record_print(
+        &holder_format,
+        &(Holder){ getpid(), utc_text(arena, clock_now_ms()), str_slice(command, 0, 1000) }, &text);
+    buf_put_char(&text, '\n');
     return buf_str(&text);
 }
 
 /* What the holder wrote; it may be writing just now. */
 static bool tell_holder(Arena *arena, Str found, Error *err)
 {
-    Value holder;
-    Error none;
-    if (json_parse_text(arena, found, NULL, &holder, &none)) {
-        const Value *pid = value_get(holder, STR("pid"));
-        const Value *since = value_get(holder, STR("since"));
-        const Value *command = value_get(holder, STR("command"));
-        if (pid != NULL && pid->kind == VALUE_INT && since != NULL && value_is_string(*since) &&
-            command != NULL && value_is_string(*command)) {
-            return error_set(err, ERROR_CONFLICT,
-                             "another run goes on: pid %lld ('%" STR_FMT "') since %" STR_FMT,
-                             (long long)pid->integer, STR_ARG(value_str(*command)),
-                             STR_ARG(value_str(*since)));
-        }
+    Holder holder;
+    Error torn;
+    if (!record_read(&holder_format, arena, found, RECORD_STORED, &holder, &torn)) {
+        return error_set(err, ERROR_CONFLICT, "another run goes on; it has just started");
     }
-    return error_set(err, ERROR_CONFLICT, "another run goes on; it has just started");
+    return error_set(err, ERROR_CONFLICT,
+                     "another run goes on: pid %lld ('%" STR_FMT "') since %" STR_FMT,
+                     (long long)holder.pid, STR_ARG(holder.command), STR_ARG(holder.since));
 }
 
 bool run_lock_take(const Directory *state, Str command, FileLock *out, Problems *problems,

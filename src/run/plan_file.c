@@ -1,3 +1,5 @@
+/* No table of fields: a saved plan is compared value by value with the one that is made now, and both are
+ * what plan_file_value() makes of a run. */
 #include "run/plan_file.h"
 
 #include "lang/json.h"

@@ -1,3 +1,5 @@
+/* No table of fields: a record is written as a stream, section by section, and may have a hundred thousand
+ * lines. */
 #include "run/record.h"
 
 #include <stdio.h>
@@ -58,6 +60,11 @@ void run_record_set(RunRecord *record, const char *section, Value value)
 
 void run_record_set_text(RunRecord *record, const char *section, Str text)
 {
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (record->secrets != NULL) {
+        text = secrets_scrub(record->secrets, text, &arena);
+    }
     json_text_put(run_record_begin(record, section), text);
 }
 
@@ -74,7 +81,8 @@ void run_record_put(RunRecord *record, Value value)
     Error err;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Value shown = secrets_hide(&arena, value);
+    Value shown = record->secrets == NULL ? secrets_hide(&arena, value)
+                                          : secrets_scrub_value(record->secrets, value, &arena);
     if (!json_print(&record->text, shown, &style, &err) && !record->failed) {
         record->failed = true;
         record->error = err;

@@ -4,11 +4,12 @@
  *
  * It is written section by section, as text, because a large run should not pay for a tree that is
  * printed once. Secrets do not get into the file: a value that is marked becomes the text
- * "(secret)". */
+ * "(secret)", and values that are not are searched for what the run knows. */
 #pragma once
 
 #include "base/buf.h"
 #include "lang/value.h"
+#include "run/secrets.h"
 #include "sys/directory.h"
 
 enum {
@@ -20,7 +21,8 @@ enum {
 typedef struct RunRecord {
     Str id;
     Buf text;
-    bool failed; /* a value could not be printed: */
+    Secrets *secrets; /* that texts are searched for; NULL: what is marked is hidden, no more */
+    bool failed;      /* a value could not be printed: */
     Error error;
 } RunRecord;
 

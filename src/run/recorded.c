@@ -1,4 +1,5 @@
-/* Reading a record: any JSON document may come here, so nothing in it is believed. */
+/* Reading a record: any JSON document may come here, so nothing in it is believed. No table of fields: a
+ * step becomes vertices, edges and actions that refer to each other, not a struct. */
 #include "run/recorded.h"
 
 #include "base/bug.h"

@@ -1,7 +1,7 @@
 #include "run/resume.h"
 
 #include "base/buf.h"
-#include "lang/json.h"
+#include "lang/record.h"
 #include "sys/file.h"
 #include "sys/machine.h"
 #include "sys/sha256.h"
@@ -17,76 +17,47 @@ enum {
 #define WANTS     STR("/etc/systemd/system/multi-user.target.wants")
 
 static const char folder_name[] = "resume";
-static const char format[] = "eden.resume/1";
 
 /* --- As text --------------------------------------------------------------------------------- */
 
-static void put(Arena *arena, Map *map, const char *key, Value value)
-{
-    map_append(arena, map, value_string(str_from_c(key)), value);
-}
+static const RecordField step_fields[] = {
+    { "id", RECORD_TEXT, RECORD_STR_AT(ResumeStep, id), .is_required = true, .min = 1,
+      .help = "ID of the step" },
+    { "boot", RECORD_TEXT, RECORD_STR_AT(ResumeStep, boot), .is_required = true, .min = 1,
+      .help = "boot during which it asked" },
+    { "asked_ms", RECORD_INT, RECORD_INT_AT(ResumeStep, asked_ms), .is_required = true,
+      .help = "when it asked" },
+    { 0 },
+};
 
-static Value resume_value(Arena *arena, const Resume *resume)
-{
-    Map *map = map_new(arena, 6);
-    List *argv = list_new(arena, resume->argc), *steps = list_new(arena, resume->step_count);
-    for (uint32_t i = 0; i < resume->argc; i++) {
-        list_push(arena, argv, value_string(resume->argv[i]));
-    }
-    for (uint32_t i = 0; i < resume->step_count; i++) {
-        Map *step = map_new(arena, 3);
-        put(arena, step, "id", value_string(resume->steps[i].id));
-        put(arena, step, "boot", value_string(resume->steps[i].boot));
-        put(arena, step, "asked_ms", value_int(resume->steps[i].asked_ms));
-        list_push(arena, steps, value_map(step));
-    }
-    put(arena, map, "format", value_string(str_from_c(format)));
-    put(arena, map, "site", value_string(resume->site));
-    put(arena, map, "home", value_string(resume->home));
-    put(arena, map, "resumes", value_bool(resume->resumes));
-    put(arena, map, "argv", value_list(argv));
-    put(arena, map, "steps", value_list(steps));
-    return value_map(map);
-}
+static const RecordField resume_fields[] = {
+    { "site", RECORD_TEXT, RECORD_STR_AT(Resume, site), .is_printed = true,
+      .help = "name of the site" },
+    { "home", RECORD_TEXT, RECORD_STR_AT(Resume, home), .is_required = true, .min = 1,
+      .help = "where it is" },
+    { "resumes", RECORD_BOOL, RECORD_BOOL_AT(Resume, resumes), .is_printed = true,
+      .help = "whether it goes on by itself" },
+    { "argv", RECORD_TEXT, RECORD_POINTER_AT(Resume, argv, argc, NOTE_MAX, Str, NULL),
+      .is_printed = true, .help = "arguments of the command" },
+    { "steps", RECORD_OBJECT,
+      RECORD_POINTER_AT(Resume, steps, step_count, NOTE_MAX, ResumeStep, step_fields),
+      .is_printed = true, .help = "steps that asked for a restart" },
+    { RECORD_UNKNOWN_AT(Resume, unknown) },
+    { 0 },
+};
 
-static bool get_text(Value map, const char *key, Str *out)
-{
-    *out = value_get_text(map, key);
-    return out->len > 0;
-}
+static const RecordFormat resume_format = {
+    .format = "eden.resume/1",
+    .what = "the note of a run",
+    .fields = resume_fields,
+    .size = sizeof(Resume),
+    .text_max = NOTE_MAX,
+};
 
 static bool read_note(Arena *arena, Str text, Resume *out)
 {
-    Value note;
     Error err;
-    Str kind;
-    *out = (Resume){ 0 };
-    if (!json_parse_text(arena, text, NULL, &note, &err) || !get_text(note, "format", &kind) ||
-        !str_eq_c(kind, format) || !get_text(note, "home", &out->home)) {
-        return false;
-    }
-    out->site = value_get_text(note, "site");
-    const List *argv = value_get_list(note, "argv"), *steps = value_get_list(note, "steps");
-    out->resumes = value_get_bool(note, "resumes");
-    out->argv = ARENA_ARRAY(arena, Str, argv->len + 1);
-    out->steps = ARENA_ARRAY(arena, ResumeStep, steps->len + 1);
-    for (; out->argc < argv->len; out->argc++) {
-        if (!value_is_string(argv->items[out->argc])) {
-            return false;
-        }
-        out->argv[out->argc] = value_str(argv->items[out->argc]);
-    }
-    for (; out->step_count < steps->len; out->step_count++) {
-        Value from = steps->items[out->step_count];
-        ResumeStep *step = &out->steps[out->step_count];
-        const Value *asked = value_get(from, STR("asked_ms"));
-        if (!get_text(from, "id", &step->id) || !get_text(from, "boot", &step->boot) ||
-            asked == NULL || asked->kind != VALUE_INT) {
-            return false;
-        }
-        step->asked_ms = asked->integer;
-    }
-    return true;
+    return record_read(&resume_format, arena, text, RECORD_STORED, out, &err);
 }
 
 /* --- On the disk ----------------------------------------------------------------------------- */
@@ -157,16 +128,13 @@ bool resume_list(const char *state, Arena *arena, Resume **out, uint32_t *count,
     return true;
 }
 
-static bool write_note(const Directory *folder, Arena *arena, const char *name,
-                       const Resume *resume, Error *err)
+static bool write_note(const Directory *folder, const char *name, const Resume *resume, Error *err)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     if (resume->step_count == 0) {
         return directory_remove(folder, name, err) || err->kind == ERROR_NOT_FOUND;
     }
-    if (!json_print(&text, resume_value(arena, resume), NULL, err)) {
-        return false;
-    }
+    record_print(&resume_format, resume, &text);
     buf_put_char(&text, '\n');
     return directory_write(folder, name, buf_str(&text), true, err);
 }
@@ -180,7 +148,7 @@ bool resume_save(const Directory *state, const Resume *resume, Error *err)
     const char *name = note_name(&arena, resume->site, resume->home);
     const char *former = note_name(&arena, STR_EMPTY, resume->home);
     return directory_make_child(state, folder_name, &folder, err) &&
-           write_note(&folder, &arena, name, resume, err) &&
+           write_note(&folder, name, resume, err) &&
            (strcmp(name, former) == 0 || !directory_has(&folder, former) ||
             directory_remove(&folder, former, err));
 }

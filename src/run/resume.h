@@ -28,6 +28,7 @@ typedef struct Resume {
     uint32_t argc;
     ResumeStep *steps;
     uint32_t step_count;
+    Value unknown; /* what a newer eden noted beside that */
 } Resume;
 
 /* The note of a site, also one by its place, as earlier versions wrote it. False when there is none,

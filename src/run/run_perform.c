@@ -351,6 +351,7 @@ static void save_record(Run *run, const Books *books)
     Error err;
     AUTO_CLEAR(RunRecord) record;
     run_record_init(&record, books->id);
+    record.secrets = run->secrets;
     run_record_fill(&record, run);
     if (!run_record_save(&record, &books->state, RECORDS_KEPT, &err)) {
         warn(run, "E0712", "the record of this run could not be written", err.text);
@@ -390,7 +391,7 @@ static void fill_report(Run *run)
     run->report = (RunReport){ .planning = run->config.planning,
                                .interrupted = executor_was_interrupted(run->executor),
                                .timed_out = executor_timed_out(run->executor),
-                               .node = run->node.name,
+                               .node = secrets_scrub(run->secrets, run->node.name, run->arena),
                                .order = run->config.order,
                                .steps = &run->graph->steps,
                                .items = (StepReport *)executor_reports(run->executor),
@@ -478,6 +479,9 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
     books->id = run_id_make(run->arena);
     run->values = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof(Str));
     debts_of_graph(run->arena, run->graph, run->name, run->home, &edges, &edge_count);
+    for (uint32_t i = 0; i < edge_count; i++) {
+        edges[i].unit = secrets_scrub(run->secrets, edges[i].unit, run->arena);
+    }
     const uint16_t *owed = find_debts(run, journal_debts(books->journal), NULL, books);
     journal_begin(books->journal, &(JournalRun){ .id = books->id,
                                                  .site = run_site_digest(run),

@@ -300,7 +300,7 @@ Str run_record_values(Run *run, const Step *step, const Value *params)
 {
     const StepSpec *spec = step->spec;
     uint32_t count = action_param_count(spec->action);
-    RunRecord record = { .text = buf_make_in(run->arena, BUF_UNLIMITED) };
+    RunRecord record = { .text = buf_make_in(run->arena, BUF_UNLIMITED), .secrets = run->secrets };
     for (uint32_t i = 0; i < count; i++) {
         if ((spec->params_set >> i & 1) == 0 || dynamic_is_constant(spec->params[i]) ||
             value_is_missing(params[i])) {

@@ -160,6 +160,17 @@ static bool has_any(Secrets *secrets)
     return any;
 }
 
+static Str shown_text(void *context, Str text, Arena *arena)
+{
+    return secrets_scrub(context, text, arena);
+}
+
+Value secrets_scrub_value(Secrets *secrets, Value value, Arena *arena)
+{
+    return has_any(secrets) ? secrets_replace(arena, value, shown_text, secrets)
+                            : secrets_hide(arena, value);
+}
+
 void secrets_scrub_problem(Secrets *secrets, Problem *problem, Arena *arena)
 {
     if (!has_any(secrets)) {

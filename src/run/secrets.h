@@ -31,5 +31,7 @@ SecretSink secrets_sink(Secrets *secrets);
 /* A copy of the text in `arena`, without secrets. Of a long text, which may have been cut within a
  * secret, the first part of one at the end is taken out too. */
 Str secrets_scrub(Secrets *secrets, Str text, Arena *arena);
+/* The same for all texts, keys and numbers of a value; one that is marked is "(secret)". */
+Value secrets_scrub_value(Secrets *secrets, Value value, Arena *arena);
 /* The same for all that a problem says. A line of the source that holds a secret is left out. */
 void secrets_scrub_problem(Secrets *secrets, Problem *problem, Arena *arena);

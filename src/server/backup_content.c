@@ -5,10 +5,11 @@
 #include "base/memory.h"
 #include "cluster/backup_reader.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/key_moves.h"
 #include "pki/ca.h"
 #include "pki/rotation.h"
 #include "server/founding.h"
-#include "store/store.h"
+#include "store/load.h"
 #include "sys/file_draft.h"
 #include "sys/loop.h"
 
@@ -21,15 +22,12 @@ enum {
 typedef struct Unpacking {
     Arena arena;
     const char *folder;
-    BackupManifest *manifest;
     FileDraft *draft; /* of the part under way */
     int part;         /* -1: none was yet */
 } Unpacking;
 
 static bool take_manifest(void *context, const BackupManifest *manifest, Error *err)
 {
-    Unpacking *unpacking = context;
-    *unpacking->manifest = *manifest;
     return true;
 }
 
@@ -71,17 +69,86 @@ static bool read_all(BackupReader *reader, FileReader *backup, Error *err)
 
 bool backup_unpack(FileReader *backup, const char *folder, BackupManifest *out, Error *err)
 {
-    Unpacking unpacking = { .folder = folder, .manifest = out, .part = -1 };
+    Unpacking unpacking = { .folder = folder, .part = -1 };
     AUTO_CLEAR(BackupReader) reader;
     arena_init(&unpacking.arena, ARENA_UNLIMITED);
     backup_reader_init(&reader, &(BackupSink){ take_manifest, take_piece, &unpacking });
     bool ok = read_all(&reader, backup, err) && keep_part(&unpacking, err);
+    if (ok) {
+        *out = reader.manifest;
+    }
     file_draft_close(unpacking.draft);
     arena_clear(&unpacking.arena);
     return ok;
 }
 
-/* --- The store ------------------------------------------------------------------------------- */
+/* --- Making the store ------------------------------------------------------------------------ */
+
+typedef struct Loading {
+    Loop *loop;
+    FileReader *dump;
+    bool ok;
+    Error err;
+} Loading;
+
+static bool read_dump(void *context, char *buffer, size_t size, size_t *got, Error *err)
+{
+    Loading *loading = context;
+    return file_reader_next(loading->dump, buffer, size, got, err);
+}
+
+static void loaded(void *context, const StoreLoaded *what, const Error *err)
+{
+    Loading *loading = context;
+    loading->ok = err == NULL;
+    loading->err = err == NULL ? loading->err : *err;
+    loop_stop(loading->loop);
+}
+
+static bool load(Loop *loop, Store *store, const char *path, Error *err)
+{
+    AUTO(FileReader) *dump = NULL;
+    Loading loading = { .loop = loop };
+    StoreLoadSpec spec = { .store = store, .read = read_dump, .done = loaded, .context = &loading };
+    if (!file_reader_open(path, &dump, err)) {
+        return false;
+    }
+    loading.dump = dump;
+    if (!store_load(&spec, err)) {
+        return false;
+    }
+    loop_run(loop);
+    *err = loading.err;
+    return loading.ok;
+}
+
+/* As a store of this version has it. */
+static bool make_store(Arena *arena, Loop *loop, const char *folder, const BackupManifest *manifest,
+                       Store **out, Error *err)
+{
+    BackupPartKind kind = backup_store_part(manifest);
+    Str opened = arena_format(arena, "%s/" BACKUP_OPENED, folder);
+    Str path = arena_format(arena, "%s/%s", folder, backup_part_name(kind));
+    if (kind == BACKUP_STORE && manifest->revision > STORE_REVISION_MAX - 2 * STORE_LOAD_STEP) {
+        return error_set(err, ERROR_INVALID, "it is of revision %lld, and no later ones can follow",
+                         (long long)manifest->revision);
+    }
+    if (kind == BACKUP_STORE) {
+        StoreSettings settings = { .after = manifest->revision + STORE_LOAD_STEP };
+        return store_open_sqlite(loop, opened.data, &settings, out, err) &&
+               load(loop, *out, path.data, err);
+    }
+    if (!store_restore(opened.data, path.data, str_from_c(manifest->parts[kind].digest), err) ||
+        !store_open_sqlite(loop, opened.data, NULL, out, err)) {
+        return false;
+    }
+    int64_t revision = store_status(*out).revision;
+    return revision == manifest->revision ||
+           error_set(err, ERROR_INVALID, "it is of revision %lld, the manifest says %lld",
+                     (long long)revision, (long long)manifest->revision);
+}
+
+/* --- Looking at it --------------------------------------------------------------------------- */
 
 typedef struct Look {
     Loop *loop;
@@ -89,30 +156,23 @@ typedef struct Look {
     BackupContent *content;
     bool has_rotation;
     Rotation rotation;
+    Str next_node; /* to go on from; empty: all were counted */
     bool ok;
     Error err;
 } Look;
 
 enum {
     OP_KEYS,
-    OP_NODES,
     OP_TOKENS,
+    OP_API_TOKENS,
+    OP_USER_CERTIFICATES,
     OP_ROTATION,
     OP_COUNT
 };
 
-/* A record that cannot be read is one bad node in the cluster, and in its backup: 'eden cluster check'
- * finds it in both. */
-static void count_nodes(Look *look, const StoreOpReply *reply)
-{
-    for (uint32_t i = 0; i < reply->kv_count; i++) {
-        KeyKind kind;
-        Str parts[KEYS_PARTS_MAX];
-        look->content->nodes +=
-            key_parse(look->arena, STORE_KEYS_PREFIX, reply->kvs[i].key, &kind, parts) &&
-            kind == KEY_NODE;
-    }
-}
+enum {
+    NODES_AT_ONCE = 1000
+};
 
 static void looked(void *context, const StoreReply *reply, const Error *err)
 {
@@ -124,12 +184,88 @@ static void looked(void *context, const StoreReply *reply, const Error *err)
         const StoreOpReply *rotation = &reply->ops[OP_ROTATION];
         look->content->keys = reply->ops[OP_KEYS].count;
         look->content->tokens = reply->ops[OP_TOKENS].count;
+        look->content->api_tokens = reply->ops[OP_API_TOKENS].count;
+        look->content->user_certificates = reply->ops[OP_USER_CERTIFICATES].count;
         look->has_rotation = rotation->kv_count > 0;
-        count_nodes(look, &reply->ops[OP_NODES]);
         look->ok = !look->has_rotation ||
                    rotation_read(look->arena, rotation->kvs[0].value, &look->rotation, &look->err);
     }
     loop_stop(look->loop);
+}
+
+static bool wait(Look *look, Error *err)
+{
+    loop_run(look->loop);
+    *err = look->err;
+    return look->ok;
+}
+
+/* A record that cannot be read is one bad node in the cluster, and in its backup: 'eden cluster check'
+ * finds it in both. */
+static void nodes_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Look *look = context;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    look->ok = err == NULL;
+    look->next_node = STR_EMPTY;
+    if (err != NULL) {
+        look->err = *err;
+    } else {
+        const StoreOpReply *range = &reply->ops[0];
+        for (uint32_t i = 0; i < range->kv_count; i++) {
+            KeyKind kind;
+            Str parts[KEYS_PARTS_MAX];
+            look->content->nodes +=
+                key_parse(&arena, KEYS_PREFIX, range->kvs[i].key, &kind, parts) && kind == KEY_NODE;
+        }
+        if (range->more) {
+            Str last = range->kvs[range->kv_count - 1].key;
+            look->next_node = arena_format(look->arena, "%" STR_FMT "%c", STR_ARG(last), '\0');
+        }
+    }
+    loop_stop(look->loop);
+}
+
+static bool count_nodes(Look *look, Store *store, Error *err)
+{
+    Str all = cluster_key_node_all(look->arena, KEYS_PREFIX);
+    StoreOp op = { .kind = STORE_RANGE,
+                   .key = all,
+                   .end = store_prefix_end(look->arena, all),
+                   .limit = NODES_AT_ONCE,
+                   .keys_only = true };
+    look->content->nodes = 0;
+    do {
+        if (!store_op(store, &op, nodes_came, look, err) || !wait(look, err)) {
+            return false;
+        }
+        op.key = look->next_node;
+    } while (op.key.len > 0);
+    return true;
+}
+
+static void moved(void *context, const Error *err)
+{
+    Look *look = context;
+    look->ok = err == NULL;
+    look->err = err == NULL ? look->err : *err;
+    loop_stop(look->loop);
+}
+
+/* Of a backup by an earlier version: its records where this one looks for them. */
+static bool update(Look *look, Store *store, Error *err)
+{
+    key_moves_run(&(ClusterStore){ .loop = look->loop, .store = store, .prefix = KEYS_PREFIX },
+                  moved, look);
+    return wait(look, err);
+}
+
+static StoreOp count_op(Arena *arena, Str all)
+{
+    return (StoreOp){
+        .kind = STORE_RANGE, .key = all, .end = store_prefix_end(arena, all), .count_only = true
+    };
 }
 
 static bool look_at_store(Look *look, const char *folder, const BackupManifest *manifest,
@@ -138,40 +274,19 @@ static bool look_at_store(Look *look, const char *folder, const BackupManifest *
     AUTO(Loop) *loop = loop_new();
     AUTO(Store) *store = NULL;
     Arena *arena = look->arena;
-    Str nodes = cluster_key_node_all(arena, STORE_KEYS_PREFIX);
-    Str tokens = cluster_key_token_all(arena, STORE_KEYS_PREFIX);
     const StoreOp ops[OP_COUNT] = {
         [OP_KEYS] = { .kind = STORE_RANGE, .key = STORE_ALL, .end = STORE_ALL, .count_only = true },
-        [OP_NODES] = { .kind = STORE_RANGE,
-                       .key = nodes,
-                       .end = store_prefix_end(arena, nodes),
-                       .keys_only = true },
-        [OP_TOKENS] = { .kind = STORE_RANGE,
-                        .key = tokens,
-                        .end = store_prefix_end(arena, tokens),
-                        .count_only = true },
-        [OP_ROTATION] = { .kind = STORE_RANGE,
-                          .key = cluster_key_rotation(arena, STORE_KEYS_PREFIX) },
+        [OP_TOKENS] = count_op(arena, cluster_key_token_all(arena, KEYS_PREFIX)),
+        [OP_API_TOKENS] = count_op(arena, cluster_key_access_token_all(arena, KEYS_PREFIX)),
+        [OP_USER_CERTIFICATES] =
+            count_op(arena, cluster_key_user_certificate_all(arena, KEYS_PREFIX)),
+        [OP_ROTATION] = { .kind = STORE_RANGE, .key = cluster_key_rotation(arena, KEYS_PREFIX) },
     };
     StoreTxn txn = { .success = ops, .success_count = OP_COUNT };
-    Str opened = arena_format(arena, "%s/" BACKUP_OPENED, folder);
-    Str snapshot = arena_format(arena, "%s/%s", folder, backup_part_name(BACKUP_STORE));
-    Str digest = str_from_c(manifest->parts[BACKUP_STORE].digest);
     look->loop = loop;
-    if (!store_restore(opened.data, snapshot.data, digest, err) ||
-        !store_open_sqlite(loop, opened.data, NULL, &store, err) ||
-        !store_txn(store, &txn, looked, look, err)) {
-        return false;
-    }
-    loop_run(loop);
-    *err = look->err;
-    if (!look->ok) {
-        return false;
-    }
-    int64_t revision = store_status(store).revision;
-    return revision == manifest->revision ||
-           error_set(err, ERROR_INVALID, "it is of revision %lld, the manifest says %lld",
-                     (long long)revision, (long long)manifest->revision);
+    return make_store(arena, loop, folder, manifest, &store, err) && update(look, store, err) &&
+           store_txn(store, &txn, looked, look, err) && wait(look, err) &&
+           count_nodes(look, store, err);
 }
 
 /* --- The CA ---------------------------------------------------------------------------------- */
@@ -258,7 +373,7 @@ bool backup_check(Arena *arena, const char *folder, const BackupManifest *manife
         return false;
     }
     if (!look_at_store(&look, folder, manifest, err)) {
-        return error_wrap(err, "the part '%s'", backup_part_name(BACKUP_STORE));
+        return error_wrap(err, "the part '%s'", backup_part_name(backup_store_part(manifest)));
     }
     return check_cas(arena, &directory, &look, err);
 }

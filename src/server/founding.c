@@ -6,7 +6,7 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/lost_settings.h"
 #include "cluster/node_record.h"
-#include "net/address.h"
+#include "net/plain_server.h"
 #include "pki/ca.h"
 #include "pki/trust_notice.h"
 #include "store/store.h"
@@ -51,11 +51,7 @@ static bool own_address(Arena *arena, Str listening, uint16_t port, Str *out, Er
     if (!address_parse(listening, port, &address, err)) {
         return false;
     }
-    if (strcmp(address.host, "0.0.0.0") == 0) {
-        snprintf(address.host, sizeof address.host, "127.0.0.1");
-    } else if (strcmp(address.host, "::") == 0) {
-        snprintf(address.host, sizeof address.host, "::1");
-    }
+    address_reach_here(&address);
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     address_format(&address, &text);
     *out = buf_str(&text);
@@ -165,23 +161,24 @@ bool work_write_store(Work *work, bool keep, Error *err)
     const char *path =
         arena_format(arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE, work->founding->state_dir)
             .data;
-    Str all = STORE_KEYS_PREFIX, name = str_from_c(work->node.name);
+    Str all = KEYS_PREFIX, name = str_from_c(work->node.name);
     Buf record = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(&work->node, &record);
     /* What an earlier founding left there is of no cluster. */
     const StoreOp clear = { .kind = STORE_DELETE, .key = all, .end = store_prefix_end(arena, all) };
     const StoreOp puts[] = {
         { .kind = STORE_PUT,
-          .key = cluster_key_node(arena, STORE_KEYS_PREFIX, name),
+          .key = cluster_key_node(arena, KEYS_PREFIX, name),
           .value = buf_str(&record) },
         { .kind = STORE_PUT,
-          .key = cluster_key_trust_of(arena, STORE_KEYS_PREFIX, name),
+          .key = cluster_key_trust_of(arena, KEYS_PREFIX, name),
           .value = work->report },
         { .kind = STORE_PUT,
-          .key = cluster_key_store_id(arena, STORE_KEYS_PREFIX),
+          .key = cluster_key_store_id(arena, KEYS_PREFIX),
           .value = str_from_c(work->settings.store_id) },
+        { .kind = STORE_PUT, .key = cluster_key_moved(arena, KEYS_PREFIX), .value = STR("1") },
         { .kind = STORE_PUT,
-          .key = cluster_key_revocations(arena, STORE_KEYS_PREFIX),
+          .key = cluster_key_revocations(arena, KEYS_PREFIX),
           .value = work->revocations },
     };
     uint32_t count = COUNT_OF(puts) - (work->revocations.len == 0);
@@ -289,15 +286,28 @@ static bool refuse_second(Work *work, Error *err)
     return true;
 }
 
-/* Port 0 is any free one, and so another one each time. */
-static bool refuse_one_port(const ServerSettings *settings, Error *err)
+static bool is_same_port(const Address *a, const Address *b)
 {
-    Address rpc, api;
+    return a->port != 0 && a->port == b->port && strcmp(a->host, b->host) == 0;
+}
+
+/* Port 0 is any free one, and so another one each time. */
+static bool check_ports(const ServerSettings *settings, Error *err)
+{
+    Address rpc, api, health = { 0 };
     if (!address_parse(settings->rpc, PORT_RPC, &rpc, err) ||
         !address_parse(settings->api, PORT_API, &api, err)) {
         return false;
     }
-    return rpc.port == 0 || rpc.port != api.port || strcmp(rpc.host, api.host) != 0 ||
+    if (settings->health.len > 0 && !plain_address_parse(settings->health, &health, err)) {
+        return error_wrap(err, "--health");
+    }
+    if (is_same_port(&health, &rpc) || is_same_port(&health, &api)) {
+        return error_set(err, ERROR_INVALID,
+                         "--health needs a port of its own: on %u all else is encrypted",
+                         (unsigned)health.port);
+    }
+    return !is_same_port(&rpc, &api) ||
            error_set(err, ERROR_INVALID,
                      "nodes and those who join cannot both come to port %u; --rpc and --api need "
                      "one each",
@@ -306,7 +316,7 @@ static bool refuse_one_port(const ServerSettings *settings, Error *err)
 
 bool work_begin(Work *work, Error *err)
 {
-    if (!refuse_one_port(&work->settings, err)) {
+    if (!check_ports(&work->settings, err)) {
         return false;
     }
     NodeRecord *node = &work->node;

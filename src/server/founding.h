@@ -9,14 +9,13 @@
 #include "server/server_settings.h"
 
 /* Below the state directory. */
-#define SERVER_DIRECTORY  "server"
-#define SERVER_CA         "ca.pem"      /* key and certificate of the CA */
-#define SERVER_SERVING    "serving.pem" /* those of the API */
-#define SERVER_NODE       "node.pem"    /* the server's own, of the node that it is on */
-#define SERVER_STORE      "store"
-#define SERVER_SOCKET     "api.sock" /* in SERVER_DIRECTORY, but below the run directory */
-#define SERVER_FAILURE    "failure"  /* beside it: why the last one ended, in a line */
-#define STORE_KEYS_PREFIX STR("/eden")
+#define SERVER_DIRECTORY "server"
+#define SERVER_CA        "ca.pem"      /* key and certificate of the CA */
+#define SERVER_SERVING   "serving.pem" /* those of the API */
+#define SERVER_NODE      "node.pem"    /* the server's own, of the node that it is on */
+#define SERVER_STORE     "store"
+#define SERVER_SOCKET    "api.sock" /* in SERVER_DIRECTORY, but below the run directory */
+#define SERVER_FAILURE   "failure"  /* beside it: why the last one ended, in a line */
 
 typedef struct Founding {
     const char *state_dir;

@@ -1,5 +1,6 @@
 #include "server/peer_judge.h"
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "pki/peer.h"
 
@@ -7,10 +8,10 @@
 static void allow_newer(const PeerJudge *judge, const RosterNode *node, ShownPeer *shown)
 {
     Error err;
-    if (node != NULL && node->not_after_ms > shown->not_after_ms &&
-        revocation_check(roster_revoked(*judge->roster), str_from_c(node->name),
-                         str_from_c(node->serial), &err)) {
-        shown->not_after_ms = node->not_after_ms;
+    if (node != NULL && node->record.not_after_ms > shown->not_after_ms &&
+        revocation_check(roster_revoked(*judge->roster), str_from_c(node->record.name),
+                         str_from_c(node->record.serial), &err)) {
+        shown->not_after_ms = node->record.not_after_ms;
     }
 }
 
@@ -37,7 +38,7 @@ static bool check_peer(const PeerJudge *judge, const TlsPeer *peer, bool stands,
         return error_set(err, ERROR_DENIED, "'%s' is no node of this cluster", peer->identity.node);
     }
     /* The enrolment is the first half of the serial number. */
-    if (strncmp(node->enrolment, peer->serial, ENROLMENT_TEXT) != 0) {
+    if (strncmp(node->record.enrolment, peer->serial, ENROLMENT_TEXT) != 0) {
         return error_set(err, ERROR_DENIED,
                          "'%s' has joined again since this certificate was issued",
                          peer->identity.node);
@@ -53,8 +54,13 @@ bool peer_judge_verify(const PeerJudge *judge, const TlsPeer *peer, Error *err)
         return true;
     }
     /* Of the cluster's CA, and out all the same: that is worth a line. */
-    log_info("a node is refused", LOG_C("node", peer->identity.node), LOG_C("serial", peer->serial),
-             LOG_C("why", err->text));
+    int64_t suppressed;
+    if (refusal_log_take(judge->refusals, hash_str(str_from_c(peer->identity.node)),
+                         loop_now_ms(judge->loop), &suppressed)) {
+        log_info("a node is refused", LOG_C("node", peer->identity.node),
+                 LOG_C("serial", peer->serial), LOG_C("why", err->text),
+                 LOG_INT("suppressed", suppressed));
+    }
     return false;
 }
 
@@ -78,7 +84,7 @@ void peer_judge_describe(const PeerJudge *judge, const Peer *peer, Caller *out)
         out->is_revoked =
             !revocation_check(roster_revoked(*judge->roster), str_from_c(peer->tls.identity.node),
                               str_from_c(peer->tls.serial), &err);
-        out->is_server = node != NULL && node->is_server;
+        out->is_server = node != NULL && node->record.is_server;
     }
 }
 

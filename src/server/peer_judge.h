@@ -1,6 +1,7 @@
 /* Who a peer is, by its certificate and by what is known of the cluster at present. */
 #pragma once
 
+#include "cluster/refusal_log.h"
 #include "cluster/roster.h"
 #include "net/connection.h"
 #include "rpc/access.h"
@@ -9,9 +10,11 @@ typedef struct PeerJudge {
     Loop *loop;
     const char *cluster;
     Roster *const *roster;
+    RefusalLog *refusals; /* of nodes, in the log */
 } PeerJudge;
 
-/* In the handshake: whether it is a node of this cluster. What is refused is logged. */
+/* In the handshake: whether it is a node of this cluster. What is refused is logged, not
+ * without end. */
 MUST_CHECK bool peer_judge_verify(const PeerJudge *judge, const TlsPeer *peer, Error *err);
 /* With every call. */
 void peer_judge_describe(const PeerJudge *judge, const Peer *peer, Caller *out);

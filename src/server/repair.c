@@ -7,6 +7,7 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/cluster_store.h"
 #include "cluster/joining_record.h"
+#include "cluster/key_moves.h"
 #include "cluster/node_record.h"
 #include "cluster/stored_object.h"
 #include "cluster/user_certificates.h"
@@ -121,9 +122,14 @@ static bool as_server(Repair *repair, RepairStep *step, void *context, Error *er
     if (lends && !privileges_lend(user, group, err)) {
         ok = lends = false;
     }
-    ok = ok && read_settings(repair, err) && step(repair, context, err);
+    /* On a full disk there is no other room, not even for opening the store. */
+    bool released = ok && read_settings(repair, err) && store_release_reserve(repair->path, err);
+    ok = released && step(repair, context, err);
     store_close(repair->store);
     loop_free(repair->loop);
+    if (released) {
+        store_keep_reserve(repair->path);
+    }
     directory_close(&repair->server);
     arena_clear(&repair->page);
     if (lends) {
@@ -165,7 +171,7 @@ static bool check_notice(Arena *arena, Str text, Error *err)
 
 typedef struct CheckRow {
     KeyKind kind;
-    const char *object, *name; /* of KEY_OBJECT; NULL: any */
+    const char *object, *name; /* of KEY_OBJECT and KEY_INTERNAL; NULL: any */
     Check *check;
 } CheckRow;
 
@@ -175,13 +181,13 @@ static const CheckRow rows[] = {
     { KEY_BROWSER, NULL, NULL, check_browser },
     { KEY_AUDIT, NULL, NULL, check_entry },
     { KEY_AUDIT_HEAD, NULL, NULL, check_head },
-    { KEY_OBJECT, "joining", NULL, check_joining },
-    { KEY_OBJECT, "token", NULL, check_token },
-    { KEY_OBJECT, "pki", "revocations", check_revocations },
-    { KEY_OBJECT, "pki", "rotation", check_rotation },
-    { KEY_OBJECT, "pki", "trust", check_notice },
-    { KEY_OBJECT, "access-token", NULL, check_access_token },
-    { KEY_OBJECT, "user-certificate", NULL, check_user_certificate },
+    { KEY_INTERNAL, "joining", NULL, check_joining },
+    { KEY_INTERNAL, "token", NULL, check_token },
+    { KEY_INTERNAL, "pki", "revocations", check_revocations },
+    { KEY_INTERNAL, "pki", "rotation", check_rotation },
+    { KEY_INTERNAL, "pki", "trust", check_notice },
+    { KEY_INTERNAL, "access-token", NULL, check_access_token },
+    { KEY_INTERNAL, "user-certificate", NULL, check_user_certificate },
     { KEY_OBJECT, "role", NULL, check_object },
 };
 
@@ -189,9 +195,11 @@ static const CheckRow rows[] = {
  * as the record's reader does. */
 static bool check_record(Arena *arena, Str key, Str value, Error *err)
 {
-    Str parts[KEYS_PARTS_MAX];
+    Str parts[KEYS_PARTS_MAX], moved;
     KeyKind kind;
-    if (!key_parse(arena, STORE_KEYS_PREFIX, key, &kind, parts)) {
+    /* Before the first start of this version a record may be where an earlier one kept it. */
+    Str present = key_moves_target(arena, KEYS_PREFIX, key, &moved) ? moved : key;
+    if (!key_parse(arena, KEYS_PREFIX, present, &kind, parts)) {
         return true;
     }
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -288,7 +296,7 @@ static bool accept(Repair *repair, void *context, Error *err)
     }
     server_settings_print(&repair->settings, &text);
     return directory_write(&repair->server, SERVER_SETTINGS_FILE, buf_str(&text), true, err) &&
-           store_accept(repair->path, cluster_key_store_id(repair->arena, STORE_KEYS_PREFIX),
+           store_accept(repair->path, cluster_key_store_id(repair->arena, KEYS_PREFIX),
                         str_from_c(repair->settings.store_id), context, err);
 }
 

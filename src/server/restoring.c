@@ -3,7 +3,9 @@
 #include <stdio.h>
 
 #include "cluster/cluster_keys.h"
+#include "cluster/node_sweep.h"
 #include "cluster/nodes.h"
+#include "cluster/state.h"
 #include "pki/revocation.h"
 #include "server/founding_inner.h"
 #include "store/store.h"
@@ -47,6 +49,7 @@ static void choose_settings(Restore *restore)
     }
     settings.rpc = wanted->rpc.len > 0 ? wanted->rpc : settings.rpc;
     settings.api = wanted->api.len > 0 ? wanted->api : settings.api;
+    settings.health = wanted->health.len > 0 ? wanted->health : settings.health;
     if (wanted->name_count > 0) {
         settings.names = wanted->names;
         settings.name_count = wanted->name_count;
@@ -112,6 +115,7 @@ static bool take_parts(Work *work, Error *err)
 typedef struct Before {
     Loop *loop;
     Work *work;
+    bool is_left; /* something of a node that had the name and was removed */
     bool was_there;
     NodeRecord record; /* then */
     RevocationList revoked;
@@ -120,8 +124,13 @@ typedef struct Before {
 } Before;
 
 enum {
+    SWEEP_LOOK_MS = 5 /* until the next look whether the sweep has ended */
+};
+
+enum {
     OP_NODE,
     OP_REVOKED,
+    OP_REMOVED,
     OP_COUNT
 };
 
@@ -135,6 +144,7 @@ static void read(void *context, const StoreReply *reply, const Error *err)
     } else {
         const StoreOpReply *node = &reply->ops[OP_NODE], *revoked = &reply->ops[OP_REVOKED];
         before->was_there = node->kv_count > 0;
+        before->is_left = reply->ops[OP_REMOVED].kv_count > 0;
         before->revoked = (RevocationList){ 0 };
         before->ok =
             (node->kv_count == 0 || node_record_read(arena, arena_copy(arena, node->kvs[0].value),
@@ -151,10 +161,12 @@ static bool read_before(Before *before, Store *store, Error *err)
     Arena *arena = &before->work->arena;
     const StoreOp ops[OP_COUNT] = {
         [OP_NODE] = { .kind = STORE_RANGE,
-                      .key = cluster_key_node(arena, STORE_KEYS_PREFIX,
+                      .key = cluster_key_node(arena, KEYS_PREFIX,
                                               str_from_c(before->work->settings.node)) },
-        [OP_REVOKED] = { .kind = STORE_RANGE,
-                         .key = cluster_key_revocations(arena, STORE_KEYS_PREFIX) },
+        [OP_REVOKED] = { .kind = STORE_RANGE, .key = cluster_key_revocations(arena, KEYS_PREFIX) },
+        [OP_REMOVED] = { .kind = STORE_RANGE,
+                         .key = cluster_key_removed(arena, KEYS_PREFIX,
+                                                    str_from_c(before->work->settings.node)) },
     };
     StoreTxn txn = { .success = ops, .success_count = OP_COUNT };
     if (!store_txn(store, &txn, read, before, err)) {
@@ -176,7 +188,7 @@ static void removed(void *context, const Error *err)
 /* The server that made the backup is none any more, and this one is nobody else. */
 static bool replace_old(Before *before, Store *store, Str old, Error *err)
 {
-    ClusterStore at = { before->loop, store, STORE_KEYS_PREFIX };
+    ClusterStore at = { .loop = before->loop, .store = store, .prefix = KEYS_PREFIX };
     if (before->was_there) {
         return error_set(err, ERROR_CONFLICT,
                          "the cluster has a node '%s' already; --name takes another one",
@@ -185,7 +197,81 @@ static bool replace_old(Before *before, Store *store, Str old, Error *err)
     nodes_remove(&at, old, 0, removed, before);
     loop_run(before->loop);
     *err = before->err;
-    return before->ok && read_before(before, store, err);
+    return before->ok;
+}
+
+static void dropped(void *context, const StoreReply *reply, const Error *err)
+{
+    removed(context, err);
+}
+
+/* Who led when the backup was made leads no more, and the server that starts here need not wait for it. */
+static bool drop_leader(Before *before, Store *store, Error *err)
+{
+    Str key = cluster_key_leader(&before->work->arena, KEYS_PREFIX);
+    if (!store_delete(store, key, dropped, before, err)) {
+        return false;
+    }
+    loop_run(before->loop);
+    *err = before->err;
+    return before->ok;
+}
+
+typedef struct SweepWait {
+    ClusterStore at;
+    StoreCompare fence;
+    NodeSweep *sweep;
+    LoopTimer look;
+} SweepWait;
+
+static void look_runs(void *context)
+{
+    SweepWait *wait = context;
+    if (node_sweep_is_idle(wait->sweep)) {
+        loop_stop(wait->at.loop);
+    } else {
+        loop_timer_start(&wait->look, SWEEP_LOOK_MS);
+    }
+}
+
+static void state_ready(void *context)
+{
+    SweepWait *wait = context;
+    wait->sweep = node_sweep_new(&wait->at, &wait->fence);
+    loop_timer_start(&wait->look, 0);
+}
+
+static void state_fails(void *context, const Error *err)
+{
+    SweepWait *wait = context;
+    loop_stop(wait->at.loop);
+}
+
+static void state_recovers(void *context)
+{
+}
+
+/* What removed nodes have left goes before a name is claimed: a server that starts would delete the record
+ * of its own node with it. */
+static bool sweep(Before *before, Store *store, Error *err)
+{
+    SweepWait wait = { .at = { .loop = before->loop, .store = store, .prefix = KEYS_PREFIX },
+                       .fence = { .target = STORE_CREATE_REVISION, /* nobody leads */
+                                  .relation = STORE_EQUAL,
+                                  .key = cluster_key_leader(&before->work->arena, KEYS_PREFIX) } };
+    loop_timer_init(&wait.look, before->loop, look_runs, &wait);
+    StateEvents events = {
+        .ready = state_ready, .stale = state_fails, .current = state_recovers, .context = &wait
+    };
+    wait.at.state = state_new(&wait.at, &events);
+    loop_run(before->loop);
+    loop_timer_stop(&wait.look);
+    node_sweep_free(wait.sweep);
+    state_free(wait.at.state);
+    return read_before(before, store, err) &&
+           (!before->is_left || error_set(err, ERROR_UNAVAILABLE,
+                                          "what an earlier node '%s' has left cannot be deleted",
+                                          before->work->settings.node));
 }
 
 /* Of a name that was given before, only the enrolment of now counts. */
@@ -229,9 +315,9 @@ static bool take_over(Restore *restore, Error *err)
     Str old = str_from_c(restore->out->content.settings.node);
     Before before = { .loop = loop, .work = work };
     return store_open_sqlite(loop, path.data, NULL, &store, err) &&
-           read_before(&before, store, err) &&
+           drop_leader(&before, store, err) && read_before(&before, store, err) &&
            (str_eq_c(old, work->settings.node) || replace_old(&before, store, old, err)) &&
-           claim_name(&before, err);
+           sweep(&before, store, err) && claim_name(&before, err);
 }
 
 static bool write_store(Work *work, Error *err)

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/kind_stored.h"
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cluster/authority.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/lost_settings.h"
-#include "cluster/node_sweep.h"
 #include "cluster/nodes.h"
 #include "cluster/own_certificates.h"
 #include "cluster/roster.h"
@@ -18,6 +18,7 @@
 #include "pki/credential.h"
 #include "pki/peer.h"
 #include "rpc/dispatch.h"
+#include "server/controllers.h"
 #include "server/founding.h"
 #include "server/own_files.h"
 #include "server/peer_judge.h"
@@ -32,6 +33,7 @@
 #include "sys/own_pages.h"
 
 enum {
+    PER_NODE_MAX = 32, /* connections of a node; its agent has one, and another while it renews */
     SWEEP_MS = 10 * 1000, /* until the next look for connections whose certificate has expired, at
                              whether the store can be written, and for memory to give back */
     STORE_VERIFY_MS = 24 * 3600 * 1000,
@@ -50,6 +52,7 @@ struct Server {
     State *state;
     Roster *roster;
     PeerJudge judge;
+    RefusalLog refusals; /* of nodes */
     Credentials *credentials;
     Audit *audit;
     LoopTimer sweep;
@@ -62,16 +65,18 @@ struct Server {
     GrpcServer *rpc;
     const Listener *rpc_listener;
     Admission *admission;
-    NodeSweep *node_sweep;
+    Controllers *controllers;
     SshBack *ssh_back;
     Api *api;
     TlsContext *api_tls;
     HttpServer *public_api, *local_api; /* by TLS, and by the Unix socket */
+    PlainServer *health;                /* without TLS; NULL: none */
     const Listener *api_listener, *local_listener;
     Metrics *metrics;
     ClockWatch clock;
     Str *api_names; /* where others reach it: "eden1.example.org:1338" */
     bool is_open;   /* and does not close yet */
+    bool knows_cas; /* the authority is ready */
     bool is_ready;  /* it has all of its files in memory */
     bool is_saved;  /* the store, which was lost; it ends for this reason: */
     Error loss;
@@ -81,6 +86,12 @@ struct Server {
     LoopRun *closed;
     void *closed_context;
 };
+
+static ClusterStore cluster_of(const Server *server)
+{
+    return (ClusterStore){ server->options.loop, server->store, KEYS_PREFIX, server->state,
+                           server->roster };
+}
 
 /* --- Who may ------------------------------------------------------------------------------------ */
 
@@ -192,24 +203,26 @@ static bool listen_rpc(Server *server, Error *err)
         !set_rpc_tls(server, err)) {
         return false;
     }
-    server->store_service = store_service_new(server->store);
+    server->store_service = store_service_new(server->store, server->state);
     store_service_bind(server->store_service, bindings);
     server->sessions = session_service_new(
         &(SessionServiceOptions){ .loop = server->options.loop,
                                   .store = server->store,
-                                  .prefix = STORE_KEYS_PREFIX,
+                                  .state = server->state,
+                                  .prefix = KEYS_PREFIX,
                                   .server = str_from_c(server->settings.node),
                                   .store_id = str_from_c(server->settings.store_id),
                                   .limits = server->settings.node_limits });
     bindings[STORE_SERVICE_METHODS] = session_service_binding(server->sessions);
     server->pki_service = pki_service_new(&server->certify);
     bindings[STORE_SERVICE_METHODS + 1] = pki_service_binding(server->pki_service);
-    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
+    ClusterStore at = cluster_of(server);
     server->nodes_service = nodes_service_new(&at, &server->audit);
     bindings[STORE_SERVICE_METHODS + 2] = nodes_service_binding(server->nodes_service);
     server->dispatch = dispatch_new(bindings, COUNT_OF(bindings), describe, server);
     GrpcServerOptions options = grpc_server_defaults();
     options.loop = server->options.loop;
+    options.per_node_max = PER_NODE_MAX;
     dispatch_serve(server->dispatch, &options);
     server->rpc = grpc_server_new(&options);
     ListenerOptions listening = listening_as_set(server);
@@ -217,16 +230,14 @@ static bool listen_rpc(Server *server, Error *err)
     return grpc_server_listen(server->rpc, &listening, &address, &server->rpc_listener, err);
 }
 
-static HttpServer *make_http(Server *server, uint64_t body_max)
+static HttpServer *make_http(Server *server)
 {
     HttpServerOptions options = http_server_defaults();
     options.loop = server->options.loop;
-    options.body_max = body_max;
     api_serve(server->api, &options);
     return http_server_new(&options);
 }
 
-/* Anybody may connect there, to ask for little. */
 static bool listen_public(Server *server, Error *err)
 {
     ListenerOptions listening = listening_as_set(server);
@@ -236,7 +247,7 @@ static bool listen_public(Server *server, Error *err)
         return false;
     }
     listening.tls = server->api_tls;
-    server->public_api = make_http(server, API_PUBLIC_BODY_MAX);
+    server->public_api = make_http(server);
     return http_server_listen(server->public_api, &listening, &address, &server->api_listener, err);
 }
 
@@ -249,25 +260,24 @@ static bool listen_local(Server *server, Error *err)
     }
     listening.loop = server->options.loop;
     listening.mode = 0660;
-    server->local_api = make_http(server, API_LOCAL_BODY_MAX);
+    server->local_api = make_http(server);
     return address_unix(str_from_c(server->options.socket), &address, err) &&
            http_server_listen(server->local_api, &listening, &address, &server->local_listener,
                               err);
 }
 
-/* The names that were given with the port that it has. */
-static void name_api(Server *server)
+static bool listen_health(Server *server, Error *err)
 {
-    for (uint32_t i = 0; i < server->settings.name_count; i++) {
-        Buf name = buf_make_in(&server->arena, BUF_UNLIMITED);
-        Address address;
-        Error err;
-        bool ok = address_parse(server->settings.names[i], 0, &address, &err);
-        BUG_IF(!ok); /* or it could not stand in the certificate */
-        address.port = server_api_port(server);
-        address_format(&address, &name);
-        server->api_names[i] = buf_str(&name);
-    }
+    PlainServerOptions options = { .loop = server->options.loop,
+                                   .routes = api_health_routes,
+                                   .names = server->settings.names,
+                                   .name_count = server->settings.name_count,
+                                   .context = server->api };
+    Address address;
+    return server->settings.health.len == 0 ||
+           (plain_address_parse(server->settings.health, &address, err) &&
+            plain_server_open(&options, &address, &server->health, err)) ||
+           error_wrap(err, "'health' of " SERVER_SETTINGS_FILE);
 }
 
 static void ping(void *context, Str node, SessionPinged *done, void *done_context)
@@ -279,18 +289,22 @@ static void ping(void *context, Str node, SessionPinged *done, void *done_contex
 static void gather(void *context, MetricsText *out)
 {
     const Server *server = context;
-    server_metrics_print(&(ServerView){ .stops = server->stops,
-                                        .started_ms = metrics_started_ms(server->metrics),
-                                        .store = server->store,
-                                        .roster = server->roster,
-                                        .joins = admission_counts(server->admission),
-                                        .sessions = server->sessions,
-                                        .own = server->own,
-                                        .cas = server->certify.cas,
-                                        .listeners = { { "rpc", server->rpc_listener },
-                                                       { "api", server->api_listener },
-                                                       { "local", server->local_listener } } },
-                         out);
+    server_metrics_print(
+        &(ServerView){ .stops = server->stops,
+                       .leads = controllers_are_running(server->controllers),
+                       .started_ms = metrics_started_ms(server->metrics),
+                       .store = server->store,
+                       .state = server->state,
+                       .roster = server->roster,
+                       .joins = admission_counts(server->admission),
+                       .sessions = server->sessions,
+                       .own = server->own,
+                       .cas = server->certify.cas,
+                       .listeners = { { "rpc", server->rpc_listener },
+                                      { "api", server->api_listener },
+                                      { "local", server->local_listener },
+                                      { "health", plain_server_listener(server->health) } } },
+        out);
 }
 
 static bool listen_api(Server *server, Error *err)
@@ -302,7 +316,6 @@ static bool listen_api(Server *server, Error *err)
                                             .server = str_from_c(server->settings.node),
                                             .rpc_port = server_rpc_port(server),
                                             .audit = server->audit });
-    server->node_sweep = node_sweep_new(&server->certify.at);
     server->ssh_back =
         ssh_back_new(&(SshBackSettings){ .at = server->certify.at,
                                          .cluster = str_from_c(server->settings.cluster),
@@ -321,7 +334,6 @@ static bool listen_api(Server *server, Error *err)
                                           .authority = server->authority,
                                           .own = server->own,
                                           .certify = &server->certify,
-                                          .roster = &server->roster,
                                           .metrics = server->metrics,
                                           .gather = gather,
                                           .stops = &server->stops,
@@ -333,8 +345,9 @@ static bool listen_api(Server *server, Error *err)
     if (!listen_public(server, err)) {
         return false;
     }
-    name_api(server);
-    return listen_local(server, err);
+    server_settings_reach(&server->arena, &server->settings, server_api_port(server),
+                          server->api_names);
+    return listen_local(server, err) && listen_health(server, err);
 }
 
 static void roster_changed(void *context)
@@ -384,6 +397,11 @@ static void start_serving(Server *server)
         return;
     }
     loop_timer_start(&server->sweep, SWEEP_MS);
+    server->controllers =
+        controllers_new(&(ControllersOptions){ .at = cluster_of(server),
+                                               .server = str_from_c(server->settings.node),
+                                               .admission = server->admission,
+                                               .authority = server->authority });
     OwnFiles files = own_files(server);
     own_files_keep(&files);
     server->is_ready = true;
@@ -400,9 +418,12 @@ static void silence_noted(void *context, const Error *err)
 static void node_silent(void *context, const RosterNode *node)
 {
     const Server *server = context;
-    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
-    log_info("a node is silent", LOG_C("node", node->name));
-    nodes_note_silent(&at, str_from_c(node->name), silence_noted, NULL);
+    ClusterStore at = cluster_of(server);
+    const StoreCompare *fence = controllers_fence(server->controllers);
+    log_info("a node is silent", LOG_C("node", node->record.name));
+    if (fence != NULL) { /* else the one that leads writes it */
+        nodes_note_silent(&at, fence, str_from_c(node->record.name), silence_noted, NULL);
+    }
 }
 
 static void probed(void *context, const StoreReply *reply, const Error *err)
@@ -419,7 +440,7 @@ static void probe_store(const Server *server)
     AUTO_CLEAR(Arena) arena;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str key = cluster_key_probe(&arena, STORE_KEYS_PREFIX, str_from_c(server->settings.node));
+    Str key = cluster_key_probe(&arena, KEYS_PREFIX, str_from_c(server->settings.node));
     if (!store_look(server->store).writable &&
         !store_put(server->store, key, STR("1"), 0, probed, (void *)server, &err)) {
         log_debug("the store was not tried", LOG_C("why", err.text));
@@ -449,25 +470,31 @@ static void sweep_runs(void *context)
 
 /* --- The state of the cluster ---------------------------------------------------------------------- */
 
-static void state_ready(void *context)
+/* As soon as state and authority know what the store has. */
+static void serve_when_ready(Server *server)
 {
-    Server *server = context;
-    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
-    RosterEvents nodes = { .changed = roster_changed, .context = server, .silent = node_silent };
+    if (!state_age(server->state).is_ready || !server->knows_cas || !server->is_open) {
+        return; /* not open: the store was a foreign one */
+    }
+    ClusterStore at = cluster_of(server);
     CredentialsEvents people = { .changed = credentials_changed, .context = server };
-    server->roster = roster_new(server->state, STORE_KEYS_PREFIX, &nodes);
     server->audit = audit_new(&at);
     server->credentials =
         credentials_new(&at, server->state, str_from_c(server->settings.cluster), &people);
     start_serving(server);
 }
 
+static void state_ready(void *context)
+{
+    serve_when_ready(context);
+}
+
 /* Whoever has a session keeps it, and reads go on from what is known. A server that has just started
- * knows nothing and serves nobody. */
+ * knows nothing to serve, and is started again. */
 static void state_stale(void *context, const Error *err)
 {
     Server *server = context;
-    if (!server->is_ready) {
+    if (server->state == NULL || !state_age(server->state).is_ready) {
         fail(server, err);
     }
 }
@@ -483,15 +510,11 @@ static void state_current(void *context)
 static void authority_ready(void *context)
 {
     Server *server = context;
-    if (!server->is_open) {
-        return; /* the store was a foreign one */
+    if (server->is_open) {
+        server->knows_cas = true;
+        own_certificates_look(server->own);
+        serve_when_ready(server);
     }
-    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
-    own_certificates_look(server->own);
-    server->state = state_new(&at, &(StateEvents){ .ready = state_ready,
-                                                   .stale = state_stale,
-                                                   .current = state_current,
-                                                   .context = server });
 }
 
 static void use_certificates(Server *server)
@@ -530,7 +553,15 @@ static void own_changed(void *context, OwnKind kind)
 static bool open_certificates(Server *server, Error *err)
 {
     const ServerSettings *settings = &server->settings;
-    ClusterStore at = { server->options.loop, server->store, STORE_KEYS_PREFIX };
+    ClusterStore at = cluster_of(server);
+    RosterEvents nodes = { .changed = roster_changed, .context = server, .silent = node_silent };
+    server->state = state_new(&at, &(StateEvents){ .ready = state_ready,
+                                                   .stale = state_stale,
+                                                   .current = state_current,
+                                                   .context = server,
+                                                   .keeps = stored_is_kind });
+    server->roster = roster_new(server->state, KEYS_PREFIX, &nodes);
+    at = cluster_of(server);
     AuthorityOptions authority = { .at = at,
                                    .cluster = str_from_c(settings->cluster),
                                    .node = str_from_c(settings->node),
@@ -579,8 +610,8 @@ static bool read_files(Server *server, Error *err)
            error_wrap(err, "%s", server->directory.path);
 }
 
-/* Before all else that waits for the store, and so heard of before it. A certificate of the node that
- * is lost is made by what the store knows of it. */
+/* Only now is anything of the store read. A certificate of the node that is lost is made by what the store
+ * knows of it. */
 static void identity_known(void *context, const Error *err)
 {
     Server *server = context;
@@ -590,7 +621,7 @@ static void identity_known(void *context, const Error *err)
     }
     if (err != NULL) {
         fail(server, err);
-    } else if (server->own == NULL && !open_certificates(server, &why)) {
+    } else if (!open_certificates(server, &why)) {
         fail(server, &why);
     }
 }
@@ -600,6 +631,7 @@ static void identity_known(void *context, const Error *err)
 static void store_lost(void *context, const StoreLoss *loss)
 {
     Server *server = context;
+    state_check(server->state);
     if (loss->is_saved && server->is_open) {
         server->is_saved = true;
         server->loss = loss->why;
@@ -612,6 +644,8 @@ static void store_lost(void *context, const StoreLoss *loss)
 /* What can be read is served, so that operators see what there is. */
 static void store_damaged(void *context, const char *why)
 {
+    const Server *server = context;
+    state_check(server->state);
     log_error("the store is damaged and takes no writes", LOG_C("why", why));
 }
 
@@ -630,21 +664,20 @@ static bool open_store(Server *server, Error *err)
                                             : false;
     }
     directory_drop_drafts(&server->directory); /* nobody else is here now */
-    server->identity =
-        (StoreIdentity){ .at = { server->options.loop, server->store, STORE_KEYS_PREFIX },
-                         .state_dir = server->options.state_dir,
-                         .settings = &server->settings,
-                         .done = identity_known,
-                         .context = server };
+    server->identity = (StoreIdentity){ .at = cluster_of(server),
+                                        .state_dir = server->options.state_dir,
+                                        .settings = &server->settings,
+                                        .done = identity_known,
+                                        .context = server };
     return store_identity_check(&server->identity, err);
 }
 
 /* When no call is under way any more. */
 static void server_free(Server *server)
 {
+    controllers_free(server->controllers);
     api_free(server->api);
     admission_free(server->admission);
-    node_sweep_free(server->node_sweep);
     audit_free(TAKE(server->audit));
     credentials_free(server->credentials);
     ssh_back_free(server->ssh_back);
@@ -653,12 +686,13 @@ static void server_free(Server *server)
     pki_service_free(server->pki_service);
     nodes_service_free(server->nodes_service);
     session_service_free(server->sessions);
-    roster_free(TAKE(server->roster)); /* the store may answer who still looks for one in it */
-    state_free(server->state);
+    state_stop(server->state);
     own_certificates_free(server->own);
     server->certify.cas = NULL; /* the store may answer who still waits for a certificate */
     authority_free(server->authority);
-    store_close(server->store);
+    store_close(server->store); /* it may answer who still looks into these: */
+    roster_free(server->roster);
+    state_free(server->state);
     tls_context_free(server->rpc_tls);
     tls_context_free(server->api_tls);
     directory_close(&server->directory);
@@ -683,6 +717,7 @@ static void one_stopped(void *context)
     if (--server->stopping == 0) {
         http_server_free(TAKE(server->public_api));
         http_server_free(TAKE(server->local_api));
+        plain_server_free(TAKE(server->health));
         grpc_server_free(TAKE(server->rpc));
         loop_defer(server->options.loop, &server->release);
     }
@@ -695,11 +730,11 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
     arena_init(&server->arena, ARENA_UNLIMITED);
     server->directory.descriptor = -1;
     server->metrics = metrics_new(loop_wall_ms(options->loop));
-    server->judge = (PeerJudge){ options->loop, server->settings.cluster, &server->roster };
+    server->judge =
+        (PeerJudge){ options->loop, server->settings.cluster, &server->roster, &server->refusals };
     loop_task_init(&server->release, release, server);
     loop_timer_init(&server->sweep, options->loop, sweep_runs, server);
-    if (!read_files(server, err) || !open_store(server, err) ||
-        (directory_has(&server->directory, SERVER_NODE) && !open_certificates(server, err))) {
+    if (!read_files(server, err) || !open_store(server, err)) {
         server_free(server);
         return false;
     }
@@ -720,13 +755,20 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
     clock_watch_stop(&server->clock);
     loop_timer_stop(&server->sweep);
     server->stopping = 1;
-    if (server->public_api != NULL) {
+    if (server->controllers != NULL) {
         server->stopping++;
-        http_server_stop(server->public_api, grace_ms, one_stopped, server);
+        controllers_stop(server->controllers, one_stopped, server);
     }
-    if (server->local_api != NULL) {
+    HttpServer *const apis[] = { server->public_api, server->local_api };
+    for (size_t i = 0; i < COUNT_OF(apis); i++) {
+        if (apis[i] != NULL) {
+            server->stopping++;
+            http_server_stop(apis[i], grace_ms, one_stopped, server);
+        }
+    }
+    if (server->health != NULL) {
         server->stopping++;
-        http_server_stop(server->local_api, grace_ms, one_stopped, server);
+        plain_server_stop(server->health, grace_ms, one_stopped, server);
     }
     if (server->rpc != NULL) {
         /* Streams that last would keep it waiting for nothing. */

@@ -60,6 +60,7 @@ static void put_store(const ServerView *view, MetricsText *text)
     put(text, METRIC_STORE_WATCHES, store.watches);
     put(text, METRIC_STORE_BEHIND, store.watches_behind);
     put(text, METRIC_STORE_LEASES, store.leases);
+    put(text, METRIC_STATE_STALE, state_age(view->state).stale_since_ms / 1000);
 }
 
 static void put_refused(MetricsText *text, const char *listener, const char *reason, uint64_t count)
@@ -112,6 +113,7 @@ static void put_process(const ServerView *view, MetricsText *text)
 void server_metrics_print(const ServerView *view, MetricsText *text)
 {
     put(text, METRIC_READY, !view->stops);
+    put(text, METRIC_LEADER, view->leads);
     put_nodes(view, text);
     put_certificates(view, text);
     put_store(view, text);

@@ -10,7 +10,7 @@
 #include "store/store.h"
 
 enum {
-    SERVER_LISTENERS = 3
+    SERVER_LISTENERS = 4
 };
 
 typedef struct ServerListener {
@@ -19,9 +19,10 @@ typedef struct ServerListener {
 } ServerListener;
 
 typedef struct ServerView {
-    bool stops;
+    bool stops, leads;
     int64_t started_ms;
     const Store *store;
+    const State *state;
     const Roster *roster;
     AdmissionCounts joins;
     const SessionService *sessions;

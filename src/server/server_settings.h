@@ -19,6 +19,7 @@ typedef struct ServerSettings {
     char cluster[CLUSTER_NAME_MAX + 1];
     char node[NODE_NAME_MAX + 1];
     Str rpc, api; /* where it listens: "0.0.0.0:1337" */
+    Str health;   /* the same without TLS, for health checks: "127.0.0.1:8080"; empty: nowhere */
     const Str
         *names; /* under which it is reached: names and IP addresses; others are told the first */
     uint32_t name_count;
@@ -35,6 +36,9 @@ typedef struct ServingNames {
     uint32_t count;
 } ServingNames;
 ServingNames server_settings_serving_names(Arena *arena, const ServerSettings *settings);
+
+/* The names with this port: where others reach it. `out` has room for name_count. */
+void server_settings_reach(Arena *arena, const ServerSettings *settings, uint16_t port, Str *out);
 
 /* "eden.server/1". */
 void server_settings_print(const ServerSettings *settings, Buf *out);

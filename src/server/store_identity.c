@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "cluster/cluster_keys.h"
+#include "cluster/key_moves.h"
 #include "cluster/node_record.h"
 #include "server/founding.h"
 
@@ -86,15 +87,25 @@ static void take_enrolment(StoreIdentity *identity, const StoreOpReply *node)
     }
 }
 
+static void moved(void *context, const Error *err)
+{
+    StoreIdentity *identity = context;
+    identity->done(identity->context, err);
+}
+
 static void read(void *context, const StoreReply *reply, const Error *err)
 {
     StoreIdentity *identity = context;
     Error why;
     if (err != NULL) {
         identity->done(identity->context, err);
+        return;
+    }
+    take_enrolment(identity, &reply->ops[OP_NODE]);
+    if (judge(identity, reply, &why)) {
+        key_moves_run(&identity->at, moved, identity);
     } else {
-        take_enrolment(identity, &reply->ops[OP_NODE]);
-        identity->done(identity->context, judge(identity, reply, &why) ? NULL : &why);
+        identity->done(identity->context, &why);
     }
 }
 

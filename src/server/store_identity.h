@@ -1,5 +1,6 @@
-/* Whether a store is the one that its server was founded or restored with. A file from elsewhere would
- * be taken for the cluster, with nodes and revisions that nobody here knows. */
+/* Whether a store is the one that its server was founded or restored with, and of this version. A file from
+ * elsewhere would be taken for the cluster, with nodes and revisions that nobody here knows; one of an
+ * earlier version is brought up to date (cluster/key_moves.h). */
 #pragma once
 
 #include "cluster/cluster_store.h"
@@ -16,7 +17,7 @@ typedef struct StoreIdentity {
     void *context;
 } StoreIdentity;
 
-/* Reads the id before anything that is asked after this. A store of before there were ids is known by
+/* Nothing else is to be read before `done`. A store of before there were ids is known by
  * the record of its server, and gets one. `identity` stays until `done`. Fails as store_txn does. */
 MUST_CHECK bool store_identity_check(StoreIdentity *identity, Error *err);
 

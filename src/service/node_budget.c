@@ -19,7 +19,7 @@ struct NodeBudget {
     NodeBudgets *budgets;
     NodeBudget *next;
     char node[NODE_NAME_MAX + 1];
-    Rate bytes, records, log;
+    Rate sessions, bytes, records, log;
     Recount *recount; /* NULL: none is under way */
     int64_t recount_due_ms;
     bool is_recounted;
@@ -86,6 +86,12 @@ NodeBudget *node_budget_of(NodeBudgets *budgets, Str node)
         str_map_put(&budgets->by_node, str_from_c(budget->node), budget);
     }
     return budget;
+}
+
+bool node_budget_may_open(NodeBudget *budget)
+{
+    const NodeLimits *limits = &budget->budgets->limits;
+    return rate_take(&budget->sessions, limits->sessions, loop_now_ms(budget->budgets->loop), 1);
 }
 
 int64_t node_budget_take(NodeBudget *budget, int64_t bytes, uint32_t records)

@@ -1,9 +1,9 @@
-/* What each node may have the server write for it, whatever it sends: bytes and records a second, with
- * a burst, and bytes of results that are kept. Loop thread.
+/* What each node may have the server write for it, whatever it sends: sessions, bytes and records a
+ * second, with a burst, and bytes of results that are kept. Loop thread.
  *
  * A budget belongs to the name in the certificate: sessions that follow each other share it. Who sends
- * faster is not cut off: its records wait, and with them the node. Results beyond the limit are refused
- * with the reason. */
+ * faster is not cut off: its records wait, and with them the node. Sessions and results beyond the limit
+ * are refused with the reason. */
 #pragma once
 
 #include "base/rate.h"
@@ -16,12 +16,13 @@ enum {
 
 /* Zero: no limit. */
 typedef struct NodeLimits {
-    RateLimit bytes, records;
+    RateLimit sessions, bytes, records;
     int64_t results_bytes;
 } NodeLimits;
 
 #define NODE_LIMITS_DEFAULT                                                \
-    ((NodeLimits){ .bytes = { .per_second = 16 << 10, .burst = 32 << 20 }, \
+    ((NodeLimits){ .sessions = { .per_second = 1, .burst = 100 },          \
+                   .bytes = { .per_second = 16 << 10, .burst = 32 << 20 }, \
                    .records = { .per_second = 10, .burst = 10000 },        \
                    .results_bytes = 64 << 20 })
 
@@ -37,10 +38,13 @@ DEFINE_AUTO(NodeBudgets, node_budgets_free)
 /* Lives as long as all of them. */
 NodeBudget *node_budget_of(NodeBudgets *budgets, Str node);
 
+/* Whether it may begin a session: each is a write of the store and a line of the log. */
+bool node_budget_may_open(NodeBudget *budget);
+
 /* Takes what these records cost, or tells how many milliseconds that has to wait; 0: it is taken. */
 int64_t node_budget_take(NodeBudget *budget, int64_t bytes, uint32_t records);
 
-/* Whether it is worth a line of the log that it had to wait: one a minute. */
+/* Whether it is worth a line of the log that it had to wait or was refused: one a minute. */
 bool node_budget_may_log(NodeBudget *budget);
 
 /* Bytes of results that may still be stored when `stored` are; INT64_MAX: no limit. */

@@ -1,14 +1,13 @@
 #include "service/presence.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/bug.h"
 #include "base/hash.h"
 #include "base/identity.h"
-#include "base/json_text.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "cluster/liveness.h"
 #include "rpc/session_server.h"
 #include "store/keys.h"
 
@@ -154,6 +153,13 @@ static void evict(Seat *seat, const Error *why)
     }
 }
 
+/* Whether an earlier try has put it, of which no answer came. */
+static bool is_own(const Seat *seat, const StoreOpReply *record, const StoreOpReply *alive)
+{
+    return record->count > 0 && alive->kv_count == 1 && alive->kvs[0].lease == seat->lease &&
+           str_eq(alive->kvs[0].value, buf_str(&seat->value));
+}
+
 static void put_done(void *context, const StoreReply *reply, const Error *err)
 {
     bool same = false;
@@ -169,7 +175,7 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
         }
     } else if (!same) {
         presence_beat(seat);
-    } else if (reply->succeeded) {
+    } else if (reply->succeeded || is_own(seat, &reply->ops[0], &reply->ops[1])) {
         seat->claimed = seat->written = true;
     } else {
         Error why;
@@ -196,13 +202,14 @@ static void put_key(Seat *seat)
     StoreOp put = {
         .kind = STORE_PUT, .key = key, .value = buf_str(&seat->value), .lease = seat->lease
     };
-    const StoreOp look = { .kind = STORE_RANGE, .key = record, .count_only = true };
+    const StoreOp looks[] = { { .kind = STORE_RANGE, .key = record, .count_only = true },
+                              { .kind = STORE_RANGE, .key = key } };
     StoreTxn txn = { .compares = compares,
                      .compare_count = seat->claimed ? 2 : 1,
                      .success = &put,
                      .success_count = 1,
-                     .failure = &look,
-                     .failure_count = 1 };
+                     .failure = looks,
+                     .failure_count = COUNT_OF(looks) };
     SeatRequest *request = request_new(seat);
     Error err;
     if (!store_txn(seat->presence->store, &txn, put_done, request, &err)) {
@@ -282,13 +289,12 @@ Seat *presence_enter(Presence *presence, const Sitter *sitter)
     seat->context = sitter->context;
     seat->claimed = seat->written = false;
     buf_reset(&seat->value);
-    buf_put_c(&seat->value, "{\"format\":\"eden.alive/1\",\"server\":");
-    json_text_put(&seat->value, presence->server);
-    buf_put_c(&seat->value, ",\"boot_id\":");
-    json_text_put(&seat->value, sitter->boot_id);
-    buf_put_c(&seat->value, ",\"version\":");
-    json_text_put(&seat->value, sitter->version);
-    buf_put_format(&seat->value, ",\"since_ms\":%" PRId64 "}", loop_wall_ms(presence->loop));
+    record_print(&alive_format,
+                 &(Liveness){ .server = presence->server,
+                              .boot_id = sitter->boot_id,
+                              .version = sitter->version,
+                              .since_ms = loop_wall_ms(presence->loop) },
+                 &seat->value);
     BUG_IF(seat->value.overflow);
     return seat;
 }

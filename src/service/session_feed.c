@@ -17,10 +17,10 @@ typedef struct FeedRead {
 struct SessionFeed {
     SessionFeedOptions options;
     bool telling;
-    bool failed;
 
     bool resetting; /* pages are read */
     int64_t pinned; /* the revision of which they are; 0: the first page is still to be read */
+    int64_t least;  /* and what they must have: the log goes on from there */
     Buf from;       /* where the next one starts */
     FeedRead *read;
     LoopTimer retry;
@@ -35,12 +35,10 @@ struct SessionFeed {
 
 static void read_page(SessionFeed *feed);
 
-static void fail(SessionFeed *feed, const Error *why)
+/* The store is unavailable: the node keeps its session, and is told what has changed when it is back. */
+static void try_later(SessionFeed *feed)
 {
-    if (!feed->failed) {
-        feed->failed = true;
-        feed->options.failed(feed->options.context, why);
-    }
+    loop_timer_start(&feed->retry, RETRY_MS);
 }
 
 static void tell(SessionFeed *feed, Changes *changes)
@@ -58,7 +56,7 @@ static void start_reset(SessionFeed *feed)
     feed->pinned = 0;
     buf_reset(&feed->from);
     buf_put(&feed->from, feed->options.range.key);
-    read_page(feed);
+    loop_timer_start(&feed->retry, 0); /* nothing is told from within */
 }
 
 /* --- Changes ----------------------------------------------------------------------------------- */
@@ -89,11 +87,12 @@ static void batch_came(void *context, const StoreBatch *batch)
     SessionFeed *feed = context;
     if (batch->err != NULL) {
         end_watch(feed);
-        fail(feed, batch->err);
+        try_later(feed);
         return;
     }
     if (batch->resync) {
         end_watch(feed);
+        feed->least = batch->compacted > feed->position ? batch->compacted : feed->position;
         feed->reset_due = true;
         if (!feed->telling) {
             start_reset(feed);
@@ -173,14 +172,43 @@ static void tell_page(SessionFeed *feed, const StoreReply *reply)
                            .complete = !more });
 }
 
+/* False: it is not known there, or not as new as it has to be: a state that is behind would be told again
+ * and again. */
+static bool tell_known(SessionFeed *feed)
+{
+    const SessionFeedOptions *options = &feed->options;
+    if (options->state == NULL || !options->range.is_known) {
+        return false;
+    }
+    StateAge age = state_age(options->state);
+    if (!age.is_ready || age.revision < feed->least) {
+        return false;
+    }
+    const StateEntry *entry = state_find(options->state, options->range.key);
+    if (entry != NULL && !entry->has_value) {
+        return false;
+    }
+    Change one = { 0 };
+    if (entry != NULL) {
+        one = (Change){ false, entry->key, entry->value, entry->mod_revision };
+    }
+    feed->resetting = false;
+    buf_clear(&feed->from);
+    feed->position = age.revision;
+    tell(feed, &(Changes){ .changes = &one,
+                           .change_count = entry != NULL ? 1 : 0,
+                           .revision = feed->position,
+                           .reset = true,
+                           .complete = true });
+    return true;
+}
+
 static void read_failed(SessionFeed *feed, const Error *err)
 {
     if (err->kind == ERROR_NOT_FOUND && feed->pinned != 0) {
         start_reset(feed); /* the revision was compacted between two pages */
-    } else if (error_is_passing(err)) {
-        loop_timer_start(&feed->retry, RETRY_MS);
     } else {
-        fail(feed, err);
+        try_later(feed);
     }
 }
 
@@ -220,9 +248,25 @@ static void read_page(SessionFeed *feed)
     }
 }
 
+static void watch_again(SessionFeed *feed)
+{
+    Error err;
+    if (!start_watch(feed, &err)) {
+        try_later(feed);
+    }
+}
+
+/* What was told meanwhile leads here, too, when it is taken. */
 static void retry_runs(void *context)
 {
-    read_page(context);
+    SessionFeed *feed = context;
+    if (feed->resetting) {
+        if (feed->pinned != 0 || !tell_known(feed)) {
+            read_page(feed);
+        }
+    } else if (!feed->telling && feed->watch == NULL) {
+        watch_again(feed);
+    }
 }
 
 /* --- What the owner says ----------------------------------------------------------------------- */
@@ -273,15 +317,12 @@ void session_feed_free(SessionFeed *feed)
 void session_feed_taken(SessionFeed *feed)
 {
     feed->telling = false;
-    Error err;
     if (feed->resetting) {
         read_page(feed);
     } else if (feed->reset_due) {
         start_reset(feed);
     } else if (feed->watch == NULL) {
-        if (!start_watch(feed, &err)) {
-            fail(feed, &err);
-        }
+        watch_again(feed);
     } else if (feed->owed) {
         feed->owed = false;
         store_watch_ack(feed->watch);

@@ -3,9 +3,10 @@
  *
  * At any time at most one message is on its way, and for what follows nothing is kept: it is read
  * when the node has taken that one. When the log does not reach back far enough, everything is told
- * anew, marked so. */
+ * again, marked so. While the store is unavailable nothing is told, and it is tried again. */
 #pragma once
 
+#include "cluster/state.h"
 #include "rpc/session_message.h"
 #include "service/session_range.h"
 #include "store/store.h"
@@ -22,14 +23,13 @@ enum {
 typedef struct SessionFeedOptions {
     Loop *loop;
     Store *store;
+    const State *state; /* tells what there is of a range that it knows; NULL: the store does */
     SessionRange range; /* copied */
     uint32_t watch;     /* its number in messages */
     bool reset;         /* begin with everything */
     int64_t revision;   /* else with what is after this one */
     /* The changes are borrowed for the call. The next follow after session_feed_taken. */
     void (*tell)(void *context, const Changes *changes);
-    /* It cannot go on. Once; it is then to be freed, but not from within. */
-    void (*failed)(void *context, const Error *why);
     void *context;
 } SessionFeedOptions;
 

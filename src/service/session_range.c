@@ -14,7 +14,7 @@ static const RangeRow rows[] = {
     { "node", KEY_NODE, true, false },
     { "orders", KEY_ORDER, true, true },
     { "version", KEY_CURRENT_VERSION, false, false },
-    { "trust", KEY_OBJECT, false, false }, /* of all objects this one */
+    { "trust", KEY_INTERNAL, false, false }, /* of all of these this one */
 };
 
 bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *out, Error *err)
@@ -25,8 +25,8 @@ bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *o
             continue;
         }
         uint32_t count = row->of_node ? 1 : 0;
-        *out = (SessionRange){ 0 };
-        if (row->kind == KEY_OBJECT) {
+        *out = (SessionRange){ .is_known = !row->many };
+        if (row->kind == KEY_INTERNAL) {
             out->key = cluster_key_trust(arena, prefix);
         } else if (row->many) {
             out->key = key_make_prefix(arena, prefix, row->kind, &node, count);
@@ -36,5 +36,6 @@ bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *o
         }
         return true;
     }
-    return error_set(err, ERROR_DENIED, "nodes may not read this");
+    return error_set(err, ERROR_DENIED, "this server has no range '%" STR_FMT "' for nodes",
+                     STR_ARG(name));
 }

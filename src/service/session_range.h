@@ -7,11 +7,12 @@
 
 typedef struct SessionRange {
     Str key;
-    Str end; /* empty: `key` alone */
+    Str end;       /* empty: `key` alone */
+    bool is_known; /* one key, whose value cluster/state.h keeps */
 } SessionRange;
 
 /* "node": its own record. "orders": the runs that it shall do. "version": the version that all shall
  * have. "trust": the CAs, and which of them signs (pki/trust_notice.h). Fails with ERROR_DENIED for
- * anything else. */
+ * anything else, which a newer node may ask for. */
 MUST_CHECK bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *out,
                               Error *err);

@@ -3,8 +3,9 @@
 #include <inttypes.h>
 
 #include "base/bug.h"
-#include "base/json_text.h"
+#include "base/hex.h"
 #include "lang/json.h"
+#include "lang/record.h"
 #include "pki/trust_notice.h"
 #include "service/node_budget.h"
 #include "store/keys.h"
@@ -12,6 +13,8 @@
 enum {
     JSON_ARENA = 64 * 1024 * 1024,
     JSON_NODES = 200 * 1000,
+    EPOCH_DIGITS = 16,
+    MARK_MAX = 16 * 1024, /* bytes */
     RUN_ID_MAX = 64,
     STEP_MAX = 255,
     /* Three categories with four states each, every other record one operation, and the mark. */
@@ -25,83 +28,102 @@ _Static_assert((int)SESSION_LOGS_BYTES + (int)SESSION_BODIES_BYTES < (int)STORE_
 
 /* --- Marks ------------------------------------------------------------------------------------- */
 
-#define MARK_START   "{\"format\":\"eden.session/1\",\"epoch\":\""
-#define MARK_NUMBER  "\",\"sequence\":"
-#define MARK_LOST    ",\"lost\":"
-#define MARK_STORED  ",\"stored\":"
-#define MARK_LIMITED ",\"limited_ms\":"
-#define MARK_LIMIT   ",\"limit\":\""
-
 DEFINE_ENUM_NAMES(SessionLimit, session_limit, [SESSION_LIMIT_NONE] = "none",
                   [SESSION_LIMIT_RATE] = "rate", [SESSION_LIMIT_RESULTS] = "results")
 
-Str session_mark_print(Arena *arena, const SessionMark *mark)
+static bool epoch_decode(Arena *arena, Value value, void *member, Error *err)
 {
-    return arena_format(arena,
-                        MARK_START "%016" PRIx64 MARK_NUMBER "%" PRIu64 MARK_LOST
-                                   "%" PRIu64 MARK_STORED "%" PRIu64 MARK_LIMITED
-                                   "%" PRId64 MARK_LIMIT "%s\"}",
-                        mark->cursor.epoch, mark->cursor.sequence, mark->lost, mark->stored,
-                        mark->limited_ms, session_limit_name(mark->limit));
-}
-
-static bool take_text(Str *rest, Str text)
-{
-    if (!str_starts(*rest, text)) {
-        return false;
+    Str digits = value_str(value);
+    uint64_t epoch = 0;
+    if (digits.len != EPOCH_DIGITS || !hex_is(digits)) {
+        return error_set(err, ERROR_INVALID, "must be %d hexadecimal digits", EPOCH_DIGITS);
     }
-    *rest = str_from_offset(*rest, text.len);
+    for (size_t i = 0; i < digits.len; i++) {
+        epoch = epoch << 4 | (uint64_t)ascii_hex_value(digits.data[i]);
+    }
+    *(uint64_t *)member = epoch;
     return true;
 }
 
-/* Digits that do not fit come out wrong, and are found when the mark is printed again. */
-static uint64_t take_number(Str *rest, unsigned base)
+static void epoch_encode(const void *member, Buf *out)
 {
-    uint64_t number = 0;
-    int digit;
-    while (rest->len > 0 && (digit = ascii_hex_value(rest->data[0])) >= 0 &&
-           (unsigned)digit < base) {
-        number = number * base + (unsigned)digit;
-        *rest = str_from_offset(*rest, 1);
-    }
-    return number;
+    buf_put_format(out, "\"%016" PRIx64 "\"", *(const uint64_t *)member);
 }
 
-/* Marks of before have nothing of budgets. */
-static bool take_budget(Str *rest, SessionMark *out)
+static const RecordCodec epoch_codec = { epoch_decode, epoch_encode, NULL };
+
+/* Marks of before there were budgets have only the first three. */
+static const RecordField mark_fields[] = {
+    { "epoch", RECORD_TEXT, RECORD_CODED_AT(SessionMark, cursor.epoch, uint64_t, epoch_codec),
+      .is_required = true, .help = "epoch of the sequence numbers" },
+    { "sequence", RECORD_INT, RECORD_INT_AT(SessionMark, cursor.sequence), .is_required = true,
+      .help = "the last record that was taken" },
+    { "lost", RECORD_INT, RECORD_INT_AT(SessionMark, lost), .is_required = true,
+      .help = "records of logs that the node had to drop" },
+    { "stored", RECORD_INT, RECORD_INT_AT(SessionMark, stored), .is_printed = true,
+      .help = "bytes of its results" },
+    { "limited_ms", RECORD_INT, RECORD_INT_AT(SessionMark, limited_ms), .is_printed = true,
+      .help = "when it met a limit last" },
+    { "limit", RECORD_CHOICE, RECORD_ENUM_AT(SessionMark, limit, session_limit), .is_printed = true,
+      .help = "which one" },
+    { RECORD_UNKNOWN_AT(SessionMark, unknown) },
+    { 0 },
+};
+
+static const RecordFormat mark_format = {
+    .format = "eden.session/1",
+    .what = "the store's record of the session",
+    .fields = mark_fields,
+    .size = sizeof(SessionMark),
+    .text_max = MARK_MAX,
+};
+
+Str session_mark_print(Arena *arena, const SessionMark *mark)
 {
-    if (!take_text(rest, STR(MARK_STORED))) {
-        return true;
-    }
-    out->stored = take_number(rest, 10);
-    bool ok = take_text(rest, STR(MARK_LIMITED));
-    out->limited_ms = (int64_t)take_number(rest, 10);
-    ok = ok && take_text(rest, STR(MARK_LIMIT)) && rest->len > 2;
-    return ok && session_limit_from_name(str_slice(*rest, 0, rest->len - 2), &out->limit);
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    record_print(&mark_format, mark, &text);
+    return buf_str(&text);
 }
 
 bool session_mark_read(Arena *arena, Str text, SessionMark *out, Error *err)
 {
-    Str rest = text;
-    *out = (SessionMark){ 0 };
-    bool ok = take_text(&rest, STR(MARK_START));
-    out->cursor.epoch = take_number(&rest, 16);
-    ok = ok && take_text(&rest, STR(MARK_NUMBER));
-    out->cursor.sequence = take_number(&rest, 10);
-    ok = ok && take_text(&rest, STR(MARK_LOST));
-    out->lost = take_number(&rest, 10);
-    bool is_old = str_eq_c(rest, "}");
-    ok = ok && (is_old || take_budget(&rest, out));
-    Str printed = ok ? session_mark_print(arena, out) : STR_EMPTY;
-    if (is_old) {
-        size_t kept = str_find(printed, STR(MARK_STORED), 0);
-        printed = arena_join(arena, str_slice(printed, 0, kept == STR_NOT_FOUND ? 0 : kept),
-                             STR("}"), STR_EMPTY);
-    }
-    if (!ok || !str_eq(printed, text)) {
-        return error_set(err, ERROR_INVALID, "what the store has of the session is damaged");
-    }
-    return true;
+    return record_read(&mark_format, arena, text, RECORD_STORED, out, err);
+}
+
+/* --- Logs -------------------------------------------------------------------------------------- */
+
+/* Written once, and given to whoever asks as it is. */
+typedef struct LogRecord {
+    uint64_t epoch, sequence, lost;
+    int64_t taken_ms;
+    Str key, text;
+} LogRecord;
+
+static const RecordField log_fields[] = {
+    { "epoch", RECORD_TEXT, RECORD_CODED_AT(LogRecord, epoch, uint64_t, epoch_codec),
+      .is_required = true, .help = "epoch of the sequence numbers" },
+    { "sequence", RECORD_INT, RECORD_INT_AT(LogRecord, sequence), .is_required = true,
+      .help = "its number" },
+    { "lost", RECORD_INT, RECORD_INT_AT(LogRecord, lost), .is_required = true,
+      .help = "records before it that the node had to drop" },
+    { "taken_ms", RECORD_INT, RECORD_INT_AT(LogRecord, taken_ms), .is_required = true,
+      .help = "when the server took it" },
+    { "key", RECORD_TEXT, RECORD_STR_AT(LogRecord, key), .is_required = true,
+      .help = "what it is about" },
+    { "text", RECORD_TEXT, RECORD_STR_AT(LogRecord, text), .is_required = true, .help = "the log" },
+    { 0 },
+};
+
+static const RecordFormat log_format = {
+    .format = "eden.log/1",
+    .what = "a log of a node",
+    .fields = log_fields,
+    .size = sizeof(LogRecord),
+};
+
+uint64_t session_lost_add(uint64_t lost, uint64_t more)
+{
+    return more > INT64_MAX - lost ? INT64_MAX : lost + more;
 }
 
 /* --- Operations -------------------------------------------------------------------------------- */
@@ -296,14 +318,14 @@ static Reason write_log(Writer *writer, const Record *record)
         return "longer than logs may be";
     }
     Buf text = buf_make_in(writer->arena, BUF_UNLIMITED);
-    buf_put_format(&text,
-                   "{\"format\":\"eden.log/1\",\"epoch\":\"%016" PRIx64 "\",\"sequence\":%" PRIu64
-                   ",\"lost\":%" PRIu64 ",\"taken_ms\":%" PRId64 ",\"key\":",
-                   writer->sender->epoch, record->sequence, record->lost, writer->sender->now_ms);
-    json_text_put(&text, record->key);
-    buf_put_c(&text, ",\"text\":");
-    json_text_put(&text, record->body);
-    buf_put_char(&text, '}');
+    record_print(&log_format,
+                 &(LogRecord){ .epoch = writer->sender->epoch,
+                               .sequence = record->sequence,
+                               .lost = session_lost_add(0, record->lost),
+                               .taken_ms = writer->sender->now_ms,
+                               .key = record->key,
+                               .text = record->body },
+                 &text);
     if (writer->logs_bytes + text.len > SESSION_LOGS_BYTES) {
         return "too much in one message";
     }
@@ -317,7 +339,7 @@ void session_writes_make(Arena *arena, const SessionSender *sender, const Record
                          uint32_t count, SessionWrites *out)
 {
     BUG_IF(count > SESSION_RECORDS_MAX);
-    out->op_count = out->refusal_count = 0;
+    out->op_count = out->refusal_count = out->unknown_count = 0;
     out->lost = 0;
     out->results_bytes = 0;
     out->results_refused = false;
@@ -329,11 +351,11 @@ void session_writes_make(Arena *arena, const SessionSender *sender, const Record
             [RECORD_RESULT] = write_result,
             [RECORD_LOG] = write_log,
         };
-        Reason reason = kinds[records[i].kind](&writer, &records[i]);
-        /* They are a sum of whatever nodes say: it stops at the top. */
-        if (__builtin_add_overflow(out->lost, records[i].lost, &out->lost)) {
-            out->lost = UINT64_MAX;
-        }
+        bool is_known = (unsigned)records[i].kind < COUNT_OF(kinds);
+        Reason reason = is_known ? kinds[records[i].kind](&writer, &records[i])
+                                 : "this server does not know this kind of record";
+        out->unknown_count += is_known ? 0 : 1;
+        out->lost = session_lost_add(out->lost, records[i].lost);
         if (reason != NULL && out->refusal_count < SESSION_REFUSALS_MAX) {
             out->refusals[out->refusal_count++] =
                 (Refusal){ records[i].sequence, str_from_c(reason) };

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "base/enum_names.h"
+#include "lang/value.h"
 #include "rpc/session_server.h"
 #include "store/store.h"
 
@@ -40,10 +41,11 @@ typedef struct SessionMark {
     uint64_t stored;    /* about so many bytes of its results */
     int64_t limited_ms; /* when it met a limit last; 0: never */
     SessionLimit limit;
+    Value unknown; /* what a newer server wrote */
 } SessionMark;
 
 Str session_mark_print(Arena *arena, const SessionMark *mark);
-/* Takes what session_mark_print gives. Fails with ERROR_INVALID. */
+/* What is not known is in the arena, or borrowed from the text. Fails with ERROR_INVALID. */
 MUST_CHECK bool session_mark_read(Arena *arena, Str text, SessionMark *out, Error *err);
 
 /* --- Records ----------------------------------------------------------------------------------- */
@@ -62,10 +64,14 @@ typedef struct SessionWrites {
     /* Of those that are not taken; there may be more than have room here. */
     Refusal refusals[SESSION_REFUSALS_MAX];
     uint32_t refusal_count;
-    uint64_t lost;         /* what all records told of dropped logs */
-    int64_t results_bytes; /* of results that are taken, with what each costs */
-    bool results_refused;  /* some were not, for want of room */
+    uint32_t unknown_count; /* of records of kinds that are not known, which are not taken either */
+    uint64_t lost;          /* what all records told of dropped logs */
+    int64_t results_bytes;  /* of results that are taken, with what each costs */
+    bool results_refused;   /* some were not, for want of room */
 } SessionWrites;
+
+/* A sum of whatever nodes say, which stops at the largest number of JSON. */
+uint64_t session_lost_add(uint64_t lost, uint64_t more);
 
 /* For at most SESSION_RECORDS_MAX records. What it points to is in `arena`, in the records, or for
  * good. */

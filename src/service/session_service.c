@@ -52,11 +52,13 @@ struct Session {
     SessionServer *machine;
     Seat *seat;
     SessionMark mark; /* as the store has it, as far as we know */
+    Arena mark_arena; /* of what is not known in it */
     int64_t mark_revision;
     NodeBudget *budget;
     SessionApply apply; /* while it waits for the budget */
     LoopTimer budget_timer;
     bool is_delayed; /* it has waited for it */
+    bool is_unknown_logged;
     SessionRequest *request;
     LoopTask unasked; /* the store did not even take the request: */
     Error unasked_why;
@@ -127,6 +129,7 @@ static Str mark_key(Arena *arena, const Session *session)
 
 static bool read_mark(Session *session, const StoreReply *reply, Error *err)
 {
+    arena_clear(&session->mark_arena);
     session->mark = (SessionMark){ 0 };
     session->mark_revision = 0;
     if (reply->ops[0].kv_count == 0) {
@@ -135,7 +138,13 @@ static bool read_mark(Session *session, const StoreReply *reply, Error *err)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     session->mark_revision = reply->ops[0].kvs[0].mod_revision;
-    return session_mark_read(&arena, reply->ops[0].kvs[0].value, &session->mark, err);
+    if (!session_mark_read(&arena, reply->ops[0].kvs[0].value, &session->mark, err)) {
+        return false;
+    }
+    Value *unknown = &session->mark.unknown;
+    *unknown =
+        unknown->map->len == 0 ? value_missing() : value_copy(&session->mark_arena, *unknown);
+    return true;
 }
 
 static void load_done(void *context, const StoreReply *reply, const Error *err)
@@ -198,9 +207,7 @@ static SessionMark next_mark(Session *session, SessionCursor to, const SessionWr
     SessionMark mark = session->mark;
     int64_t now = loop_wall_ms(session->service->options.loop);
     mark.cursor = to;
-    if (__builtin_add_overflow(mark.lost, writes->lost, &mark.lost)) {
-        mark.lost = UINT64_MAX;
-    }
+    mark.lost = session_lost_add(mark.lost, writes->lost);
     mark.stored += (uint64_t)writes->results_bytes;
     if (writes->results_refused) {
         node_budget_recount(session->budget);
@@ -236,6 +243,11 @@ static void write_records(Session *session)
     request->mark = next_mark(session, to, &writes);
     request->record_count = count;
     request->refusal_count = writes.refusal_count;
+    if (writes.unknown_count > 0 && !session->is_unknown_logged) {
+        session->is_unknown_logged = true;
+        log_warning("records of a kind that this server does not know are refused",
+                    LOG_C("node", session->node));
+    }
     memcpy(request->refusals, writes.refusals, sizeof request->refusals);
 
     Str key = mark_key(&arena, session);
@@ -346,11 +358,6 @@ static void feed_tells(void *context, const Changes *changes)
     session_server_changes(session->machine, changes);
 }
 
-static void feed_failed(void *context, const Error *why)
-{
-    end(context, why);
-}
-
 static bool session_watch(void *context, uint32_t watch, Str name, bool reset, int64_t revision,
                           Error *err)
 {
@@ -361,16 +368,22 @@ static bool session_watch(void *context, uint32_t watch, Str name, bool reset, i
     SessionFeedOptions feed = {
         .loop = options->loop,
         .store = options->store,
+        .state = options->state,
         .watch = watch,
         .reset = reset,
         .revision = revision,
         .tell = feed_tells,
-        .failed = feed_failed,
         .context = session,
     };
-    return session_range(&arena, options->prefix, str_from_c(session->node), name, &feed.range,
-                         err) &&
-           session_feed_new(&feed, &session->feeds[watch], err);
+    if (!session_range(&arena, options->prefix, str_from_c(session->node), name, &feed.range,
+                       err)) {
+        if (node_budget_may_log(session->budget)) {
+            log_warning("a range that a node asks for is refused", LOG_C("node", session->node),
+                        LOG_C("why", err->text));
+        }
+        return false;
+    }
+    return session_feed_new(&feed, &session->feeds[watch], err);
 }
 
 static void session_taken(void *context, uint32_t watch, int64_t revision)
@@ -500,13 +513,38 @@ static bool refuse_stopped(Error *err)
     return error_set(err, ERROR_UNAVAILABLE, "this server is being stopped");
 }
 
+/* Before anything is written or logged for it. */
+static bool check_rate(NodeBudget *budget, const char *node, Error *err)
+{
+    if (node_budget_may_open(budget)) {
+        return true;
+    }
+    if (node_budget_may_log(budget)) {
+        log_warning("node opens too many sessions; some are refused", LOG_C("node", node));
+    }
+    return error_set(err, ERROR_UNAVAILABLE, "'%s' opens too many sessions; try again later", node);
+}
+
+static bool admit(const SessionService *service, const GrpcCall *call, Identity *identity,
+                  NodeBudget **budget, Error *err)
+{
+    if (service->stopped) {
+        return refuse_stopped(err);
+    }
+    if (!identify(service, grpc_call_peer(call), identity, err)) {
+        return false;
+    }
+    *budget = node_budget_of(service->budgets, str_from_c(identity->node));
+    return check_rate(*budget, identity->node, err);
+}
+
 static void call_started(GrpcCall *call)
 {
     SessionService *service = dispatch_data(call);
     Identity identity;
+    NodeBudget *budget = NULL;
     Error err;
-    if (service->stopped ? !refuse_stopped(&err)
-                         : !identify(service, grpc_call_peer(call), &identity, &err)) {
+    if (!admit(service, call, &identity, &budget, &err)) {
         grpc_call_set_data(call, NULL);
         grpc_call_fail(call, &err);
         return;
@@ -515,9 +553,10 @@ static void call_started(GrpcCall *call)
     session->service = service;
     session->call = call;
     memcpy(session->node, identity.node, sizeof session->node);
+    arena_init(&session->mark_arena, ARENA_UNLIMITED);
     loop_task_init(&session->unasked, unasked_runs, session);
     loop_timer_init(&session->budget_timer, service->options.loop, take_or_wait, session);
-    session->budget = node_budget_of(service->budgets, str_from_c(session->node));
+    session->budget = budget;
     session->machine = session_server_new(&(SessionServerOptions){
         .loop = service->options.loop,
         .ops = &session_ops,
@@ -589,6 +628,7 @@ static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
     } else {
         service->sessions = session->next;
     }
+    arena_clear(&session->mark_arena);
     free(session);
 }
 

@@ -12,6 +12,7 @@
  * node comes again. */
 #pragma once
 
+#include "cluster/state.h"
 #include "rpc/dispatch.h"
 #include "rpc/session_ping.h"
 #include "service/node_budget.h"
@@ -22,9 +23,10 @@ typedef struct SessionService SessionService;
 typedef struct SessionServiceOptions {
     Loop *loop;
     Store *store;
-    Str prefix;   /* of keys; copied, as are the next two */
-    Str server;   /* what this server is called */
-    Str store_id; /* another one after a backup was restored */
+    const State *state; /* NULL: what nodes watch is read from the store */
+    Str prefix;         /* of keys; copied, as are the next two */
+    Str server;         /* what this server is called */
+    Str store_id;       /* another one after a backup was restored */
     NodeLimits limits;
     /* Which node a peer is, that may call. NULL: as its certificate says. Fails with ERROR_DENIED. */
     bool (*identify)(void *context, const Peer *peer, Identity *out, Error *err);

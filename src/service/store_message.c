@@ -304,10 +304,10 @@ void compact_reply_encode(const StoreReply *reply, Buf *out)
     wire_pack(&wire.base, out);
 }
 
-void status_reply_encode(const StoreStatus *status, Buf *out)
+void status_reply_encode(const StoreStatus *status, int64_t revision, Buf *out)
 {
     Eden__V1__StatusReply wire = EDEN__V1__STATUS_REPLY__INIT;
-    wire.revision = status->revision;
+    wire.revision = revision;
     wire.compacted = status->compacted;
     wire.bytes = status->bytes;
     wire.pending = status->pending;

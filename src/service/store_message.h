@@ -43,4 +43,4 @@ void lease_reply_encode(const StoreLease *lease, Buf *out);
 void lease_list_reply_encode(const int64_t *ids, uint32_t count, Buf *out);
 void watch_reply_encode(const StoreBatch *batch, Buf *out);
 void compact_reply_encode(const StoreReply *reply, Buf *out);
-void status_reply_encode(const StoreStatus *status, Buf *out);
+void status_reply_encode(const StoreStatus *status, int64_t revision, Buf *out);

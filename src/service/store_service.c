@@ -13,6 +13,7 @@ typedef struct WatchCall WatchCall;
 
 struct StoreService {
     Store *store;
+    State *state; /* may be NULL */
     WatchCall *watches;
     bool stopped;
 };
@@ -20,6 +21,7 @@ struct StoreService {
 /* A call that waits for the store; the store answers in any case, the call may be gone. */
 typedef struct Waiting {
     GrpcCall *call; /* NULL: it is */
+    Buf reply;      /* of a transaction that the state does not know yet */
 } Waiting;
 
 /* --- Calls with one answer ------------------------------------------------------------------- */
@@ -87,15 +89,41 @@ static Store *store_of(const GrpcCall *call)
     return service->store;
 }
 
+static void seen_by_state(void *context)
+{
+    Waiting *waiting = context;
+    AUTO_CLEAR(Buf) reply = waiting->reply;
+    GrpcCall *call = waiting_end(waiting);
+    if (call != NULL) {
+        answer(call, &reply);
+    }
+}
+
+static bool has_written(const StoreReply *reply)
+{
+    bool writes = false;
+    for (uint32_t i = 0; i < reply->op_count; i++) {
+        writes |= reply->ops[i].kind != STORE_RANGE;
+    }
+    return writes;
+}
+
+/* Who has written and asks for a list next is shown what it wrote. */
 static void txn_done(void *context, const StoreReply *reply, const Error *err)
 {
-    GrpcCall *call = waiting_answer(context, err);
-    if (call == NULL) {
+    Waiting *waiting = context;
+    if (waiting->call == NULL || err != NULL) {
+        waiting_answer(waiting, err);
         return;
     }
-    AUTO_CLEAR(Buf) out = buf_make(REPLY_BYTES);
-    txn_reply_encode(reply, &out);
-    answer(call, &out);
+    const StoreService *service = dispatch_data(waiting->call);
+    waiting->reply = buf_make(REPLY_BYTES);
+    txn_reply_encode(reply, &waiting->reply);
+    if (has_written(reply)) {
+        state_wait(service->state, reply->revision, seen_by_state, waiting);
+    } else {
+        seen_by_state(waiting);
+    }
 }
 
 static void txn_came(GrpcCall *call, Str message)
@@ -141,6 +169,18 @@ static void compact_came(GrpcCall *call, Str message)
     }
 }
 
+static void revision_came(void *context, const StoreReply *reply, const Error *err)
+{
+    GrpcCall *call = waiting_answer(context, err);
+    if (call == NULL) {
+        return;
+    }
+    StoreStatus status = store_status(store_of(call));
+    AUTO_CLEAR(Buf) out = buf_make(REPLY_BYTES);
+    status_reply_encode(&status, reply->revision, &out);
+    answer(call, &out);
+}
+
 static void status_came(GrpcCall *call, Str message)
 {
     AUTO_CLEAR(Arena) arena;
@@ -150,10 +190,10 @@ static void status_came(GrpcCall *call, Str message)
         grpc_call_fail(call, &err);
         return;
     }
-    StoreStatus status = store_status(store_of(call));
-    AUTO_CLEAR(Buf) out = buf_make(REPLY_BYTES);
-    status_reply_encode(&status, &out);
-    answer(call, &out);
+    Waiting *waiting = waiting_new(call);
+    if (!store_revision(store_of(call), revision_came, waiting, &err)) {
+        waiting_fail(waiting, &err);
+    }
 }
 
 /* --- Leases ---------------------------------------------------------------------------------- */
@@ -369,10 +409,11 @@ static const GrpcHandler watch_handler = { .message = watch_came,
 static const GrpcHandler compact_handler = { .message = compact_came, .ended = unary_ended };
 static const GrpcHandler status_handler = { .message = status_came, .ended = unary_ended };
 
-StoreService *store_service_new(Store *store)
+StoreService *store_service_new(Store *store, State *state)
 {
     StoreService *service = memory_new(sizeof *service);
     service->store = store;
+    service->state = state;
     return service;
 }
 

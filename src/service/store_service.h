@@ -4,12 +4,14 @@
  * when the call's queue has taken it, and until then the store keeps nothing for it. */
 #pragma once
 
+#include "cluster/state.h"
 #include "rpc/dispatch.h"
 #include "store/store.h"
 
 typedef struct StoreService StoreService;
 
-StoreService *store_service_new(Store *store);
+/* Who writes is answered when `state` has what was written; NULL: at once. */
+StoreService *store_service_new(Store *store, State *state);
 /* Ends every watch, and those that still come; clients find the revision to go on from in what they
  * were told last. */
 void store_service_stop(StoreService *service);

@@ -16,8 +16,8 @@
 #include <stdio.h>
 
 #include "store/keys.h"
+#include "store/local_store.h"
 #include "store/sqlite_engine.h"
-#include "store/store_inner.h"
 #include "sys/clock.h"
 
 #define MARK_FORMAT STR("eden.mark/1 ")
@@ -46,7 +46,7 @@ static bool parse(Str text, StoreMark *mark, Str *damage)
 }
 
 /* With the mutex held, or before there are threads. */
-static bool write_mark(Store *store, Error *err)
+static bool write_mark(LocalStore *store, Error *err)
 {
     char text[MARK_DAMAGE_MAX + MARK_ID_MAX + 64];
     int len = snprintf(text, sizeof text, "%" STR_FMT "%" PRId64 " %s %s", STR_ARG(MARK_FORMAT),
@@ -87,7 +87,7 @@ static bool read_id(Engine *engine, char out[MARK_ID_MAX], Error *err)
     return ok;
 }
 
-static void say_loss(Store *store, const char *path, int64_t revision)
+static void say_loss(LocalStore *store, const char *path, int64_t revision)
 {
     store->damage.is_there = true;
     snprintf(
@@ -99,7 +99,7 @@ static void say_loss(Store *store, const char *path, int64_t revision)
 }
 
 /* Once its file is open. */
-static bool read_mark(Store *store, bool *found, Error *err)
+static bool read_mark(LocalStore *store, bool *found, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     Str text, damage = STR_EMPTY;
@@ -113,7 +113,7 @@ static bool read_mark(Store *store, bool *found, Error *err)
     return true;
 }
 
-static bool open_mark(Store *store, bool *found, Error *err)
+static bool open_mark(LocalStore *store, bool *found, Error *err)
 {
     return slot_file_open(&store->directory, STORE_MARK, &store->mark.file, err) &&
            read_mark(store, found, err);
@@ -125,7 +125,7 @@ static bool is_foreign(const StoreMark *mark, const char *id)
     return id[0] != '\0' && strcmp(mark->id, "-") != 0 && strcmp(mark->id, id) != 0;
 }
 
-bool damage_open(Store *store, Error *err)
+bool damage_open(LocalStore *store, Error *err)
 {
     char id[MARK_ID_MAX];
     bool found;
@@ -157,7 +157,7 @@ bool damage_open(Store *store, Error *err)
     return write_mark(store, err) && slot_file_sync(&store->mark.file, err);
 }
 
-void damage_close(Store *store)
+void damage_close(LocalStore *store)
 {
     Error ignored;
     if (store->mark.file.descriptor >= 0) {
@@ -166,7 +166,7 @@ void damage_close(Store *store)
     }
 }
 
-void damage_acknowledge(Store *store, int64_t revision)
+void damage_acknowledge(LocalStore *store, int64_t revision)
 {
     Error ignored; /* an older mark proves less */
     if (store->mark.file.descriptor < 0 || revision <= store->mark.revision) {
@@ -178,7 +178,7 @@ void damage_acknowledge(Store *store, int64_t revision)
     pthread_mutex_unlock(&store->mutex);
 }
 
-void damage_sync_mark(Store *store)
+void damage_sync_mark(LocalStore *store)
 {
     Error ignored;
     int64_t now_us = clock_monotonic_us();
@@ -188,7 +188,7 @@ void damage_sync_mark(Store *store)
     }
 }
 
-void damage_note(Store *store, const Error *why)
+void damage_note(LocalStore *store, const Error *why)
 {
     Error ignored;
     pthread_mutex_lock(&store->mutex);
@@ -204,7 +204,7 @@ void damage_note(Store *store, const Error *why)
     pthread_mutex_unlock(&store->mutex);
 }
 
-bool damage_refuses(Store *store, Error *err)
+bool damage_refuses(LocalStore *store, Error *err)
 {
     pthread_mutex_lock(&store->mutex);
     bool refuses = store->damage.is_there;
@@ -218,7 +218,7 @@ bool damage_refuses(Store *store, Error *err)
 
 /* --- While nobody has it open ---------------------------------------------------------------- */
 
-bool damage_check(Store *store, int64_t revision, Error *err)
+bool damage_check(LocalStore *store, int64_t revision, Error *err)
 {
     char id[MARK_ID_MAX];
     bool found;
@@ -264,7 +264,7 @@ static bool skip_revisions(Engine *engine, int64_t revision, Str key, Str value,
     return engine->kind->commit(engine, err);
 }
 
-bool damage_find_loss(Store *store, StoreAccepted *out, Error *err)
+bool damage_find_loss(LocalStore *store, StoreAccepted *out, Error *err)
 {
     EngineState state;
     bool found;
@@ -284,7 +284,7 @@ bool damage_find_loss(Store *store, StoreAccepted *out, Error *err)
     return true;
 }
 
-bool damage_accept(Store *store, Str key, Str value, StoreAccepted *out, Error *err)
+bool damage_accept(LocalStore *store, Str key, Str value, StoreAccepted *out, Error *err)
 {
     if (!damage_find_loss(store, out, err) ||
         !sqlite_engine_open(store->path, 0, &store->writer, err) ||

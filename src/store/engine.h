@@ -48,7 +48,9 @@ typedef struct EngineState {
     int64_t revision;
     int64_t compacted; /* nobody reads as of an earlier revision, or watches from this one on */
     int64_t purged;    /* the id up to which rows that nobody can ask for are gone */
-    int64_t log_bytes; /* of the changes behind `compacted`; known to the writer alone */
+    /* Known to the writer alone: */
+    int64_t log_bytes; /* of the changes behind `compacted` */
+    int64_t log_start; /* of those that were compacted since the store was opened */
 } EngineState;
 
 typedef struct KeyWalk {

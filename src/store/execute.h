@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "store/engine.h"
+#include "store/history.h"
 #include "store/store.h"
 
 typedef VEC(StoreEvent) StoreEvents;
@@ -17,7 +18,6 @@ typedef struct Changes {
 
 enum {
     CHANGES_BYTES = 4 * 1024 * 1024,
-    PURGE_ROWS = 1000, /* per step */
     SCAN_ROWS = 5000,
 };
 
@@ -29,14 +29,16 @@ MUST_CHECK bool execute_txn(Engine *engine, EngineState *state, const StoreTxn *
 MUST_CHECK bool execute_revoke(Engine *engine, EngineState *state, int64_t lease, Arena *arena,
                                Changes *changes, Error *err);
 MUST_CHECK bool execute_compact(Engine *engine, EngineState *state, int64_t revision, Error *err);
-/* Sets `log_bytes`. */
-MUST_CHECK bool execute_measure(Engine *engine, EngineState *state, Error *err);
-/* The first revision up to which the log has so many bytes. */
-MUST_CHECK bool execute_find_bytes(Engine *engine, const EngineState *state, int64_t bytes,
-                                   int64_t *revision, Error *err);
-/* Whether there are rows that nobody can ask for any more, and taking some of them away. */
+/* The same without reading what goes. */
+MUST_CHECK bool execute_compact_to(Engine *engine, EngineState *state, const HistoryPoint *point,
+                                   Error *err);
+/* Sets `log_bytes`, and notes points all over the log. */
+MUST_CHECK bool execute_measure(Engine *engine, EngineState *state, History *history,
+                                int64_t now_ms, Error *err);
+/* Whether there are rows that no request can reach any more, and removing up to `rows` of them. */
 bool execute_can_purge(const EngineState *state);
-MUST_CHECK bool execute_purge(Engine *engine, EngineState *state, Arena *arena, Error *err);
+MUST_CHECK bool execute_purge(Engine *engine, EngineState *state, uint32_t rows, Arena *arena,
+                              Error *err);
 
 /* The keys of a lease. */
 MUST_CHECK bool execute_lease_keys(Engine *engine, int64_t lease, Arena *arena, const Str **keys,
@@ -55,5 +57,3 @@ typedef struct LogScan {
 
 /* A batch of changes from the log, or less. */
 MUST_CHECK bool execute_scan(Engine *engine, LogScan *scan, Arena *arena, Error *err);
-/* All that is in one engine into an empty other one. */
-MUST_CHECK bool execute_copy(Engine *from, Engine *to, Error *err);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "store/store_inner.h"
+#include "store/local_store.h"
 
 void job_list_add(JobList *list, Job *job)
 {
@@ -53,12 +53,10 @@ void job_answer(Job *job)
         job->lease_done(job->context, job->ok ? &lease : NULL, err);
     } else if (job->leases_done != NULL) {
         job->leases_done(job->context, job->ids, job->id_count, err);
-    } else if (job->snapshot_done != NULL) {
-        job->snapshot_done(job->context, job->ok ? &job->snapshot : NULL, err);
     }
 }
 
-bool job_admit(Store *store, size_t bytes, Error *err)
+bool job_admit(LocalStore *store, size_t bytes, Error *err)
 {
     if (store->closing) { /* set by this thread */
         return error_set(err, ERROR_UNAVAILABLE, "the store is closing");
@@ -70,7 +68,7 @@ bool job_admit(Store *store, size_t bytes, Error *err)
     return true;
 }
 
-static void count_in(Store *store, Job *job)
+static void count_in(LocalStore *store, Job *job)
 {
     if (job->bytes > 0) {
         store->pending++;
@@ -78,7 +76,7 @@ static void count_in(Store *store, Job *job)
     }
 }
 
-void job_leaves(Store *store, const Job *job)
+void job_leaves(LocalStore *store, const Job *job)
 {
     if (job->bytes > 0) {
         store->pending--;
@@ -86,7 +84,7 @@ void job_leaves(Store *store, const Job *job)
     }
 }
 
-static void hand_on(Store *store, JobList *list, Job *job, Worker *worker)
+static void hand_on(LocalStore *store, JobList *list, Job *job, Worker *worker)
 {
     pthread_mutex_lock(&store->mutex);
     job_list_add(list, job);
@@ -94,11 +92,11 @@ static void hand_on(Store *store, JobList *list, Job *job, Worker *worker)
     if (store->threaded) {
         worker_wake(worker);
     } else {
-        loop_defer(store->loop, &store->deliver_task);
+        loop_defer(store->base.loop, &store->deliver_task);
     }
 }
 
-void store_start_write(Store *store, Job *job)
+void store_start_write(LocalStore *store, Job *job)
 {
     count_in(store, job);
     store->writes_called++;
@@ -115,7 +113,7 @@ void store_start_write(Store *store, Job *job)
     }
 }
 
-void store_start_read(Store *store, Job *job)
+void store_start_read(LocalStore *store, Job *job)
 {
     count_in(store, job);
     if (job->after > store->writes_answered) {
@@ -125,25 +123,25 @@ void store_start_read(Store *store, Job *job)
     }
 }
 
-void store_release_reads(Store *store)
+void store_release_reads(LocalStore *store)
 {
     while (store->held.first != NULL && store->held.first->after <= store->writes_answered) {
         hand_on(store, &store->reads, job_list_take(&store->held), store->read_worker);
     }
 }
 
-void store_start_copy(Store *store, Job *job)
+void store_start_verify(LocalStore *store, Job *job)
 {
     count_in(store, job);
-    if (store->threaded && store->copy_worker == NULL) {
-        store->copy_worker = worker_new(work_copy, store);
+    if (store->threaded && store->verify_worker == NULL) {
+        store->verify_worker = worker_new(work_verify, store);
     }
-    hand_on(store, &store->copies, job, store->copy_worker);
+    hand_on(store, &store->checks, job, store->verify_worker);
 }
 
-void store_start_answer(Store *store, Job *job)
+void store_start_answer(LocalStore *store, Job *job)
 {
     count_in(store, job);
     job_list_add(&store->answers, job);
-    loop_defer(store->loop, &store->answer_task);
+    loop_defer(store->base.loop, &store->answer_task);
 }

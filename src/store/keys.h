@@ -37,13 +37,15 @@
     X(KEY_WAIT, "waits/<node>/<id>")                           \
     X(KEY_LEADER, "leader/<role>")                             \
     X(KEY_OBJECT, "objects/<kind>/<name>")                     \
+    X(KEY_INTERNAL, "internal/<kind>/<name>")                  \
     X(KEY_AUDIT, "audit/<sequence>")                           \
     X(KEY_AUDIT_HEAD, "audit_head")                            \
-    X(KEY_BROWSER, "browser/<hash>")                           \
+    X(KEY_BROWSER, "browser/<credential>/<hash>")              \
     X(KEY_IDEMPOTENCY, "idempotency/<request>")                \
     X(KEY_PROBE, "probe/<node>")                               \
     X(KEY_CURSOR_KEY, "cursor_key")                            \
     X(KEY_STORE_ID, "store_id")                                \
+    X(KEY_SECRET, "secrets/<name>")                            \
     X(KEY_BLOB, "blobs/<sha256>")
 
 typedef enum KeyKind {

@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "store/store_inner.h"
+#include "store/local_store.h"
 
 enum {
     LEASES_FIRST = 64,
@@ -11,7 +11,7 @@ enum {
 };
 
 struct Lease {
-    Store *store;
+    LocalStore *store;
     Lease *next; /* of its chain */
     int64_t id, ttl_s;
     int64_t due_ms;
@@ -24,7 +24,7 @@ static Lease **slot_of(Leases *leases, int64_t id)
     return &leases->slots[hash_u64((uint64_t)id + hash_seed()) & (leases->cap - 1)];
 }
 
-static Lease *find(Store *store, int64_t id)
+static Lease *find(LocalStore *store, int64_t id)
 {
     if (store->leases.cap == 0) {
         return NULL;
@@ -63,7 +63,7 @@ static void grow(Leases *leases)
  * then it sees how much time is left. */
 static void renew(Lease *lease)
 {
-    lease->due_ms = loop_now_ms(lease->store->loop) + lease->ttl_s * 1000;
+    lease->due_ms = loop_now_ms(lease->store->base.loop) + lease->ttl_s * 1000;
     if (!loop_timer_started(&lease->timer)) {
         loop_timer_start(&lease->timer, lease->ttl_s * 1000);
     }
@@ -72,7 +72,7 @@ static void renew(Lease *lease)
 static void expire(void *context)
 {
     Lease *lease = context;
-    int64_t left = lease->due_ms - loop_now_ms(lease->store->loop);
+    int64_t left = lease->due_ms - loop_now_ms(lease->store->base.loop);
     if (left > 0) {
         loop_timer_start(&lease->timer, left);
         return;
@@ -83,7 +83,7 @@ static void expire(void *context)
     store_start_write(lease->store, job);
 }
 
-static void add(Store *store, int64_t id, int64_t ttl_s)
+static void add(LocalStore *store, int64_t id, int64_t ttl_s)
 {
     Leases *leases = &store->leases;
     if (leases->count == leases->cap) {
@@ -94,11 +94,11 @@ static void add(Store *store, int64_t id, int64_t ttl_s)
     *lease = (Lease){ .store = store, .next = *slot, .id = id, .ttl_s = ttl_s };
     *slot = lease;
     leases->count++;
-    loop_timer_init(&lease->timer, store->loop, expire, lease);
+    loop_timer_init(&lease->timer, store->base.loop, expire, lease);
     renew(lease);
 }
 
-static void drop(Store *store, int64_t id)
+static void drop(LocalStore *store, int64_t id)
 {
     if (find(store, id) == NULL) {
         return;
@@ -116,11 +116,11 @@ static void drop(Store *store, int64_t id)
 
 static int64_t remaining_s(const Lease *lease)
 {
-    int64_t left = lease->due_ms - loop_now_ms(lease->store->loop);
+    int64_t left = lease->due_ms - loop_now_ms(lease->store->base.loop);
     return lease->over || left <= 0 ? 0 : (left + 999) / 1000;
 }
 
-void leases_told(Store *store, Job *job)
+void leases_told(LocalStore *store, Job *job)
 {
     Lease *lease;
     switch (job->kind) {
@@ -161,12 +161,12 @@ static void load_visit(void *context, int64_t id, int64_t ttl_s)
     add(context, id, ttl_s);
 }
 
-bool leases_load(Store *store, Error *err)
+bool leases_load(LocalStore *store, Error *err)
 {
     return store->reader->kind->walk_leases(store->reader, load_visit, store, err);
 }
 
-void leases_clear(Store *store)
+void leases_clear(LocalStore *store)
 {
     Leases *leases = &store->leases;
     for (uint32_t i = 0; i < leases->cap; i++) {
@@ -190,13 +190,11 @@ static Job *lease_job(JobKind kind, int64_t id, StoreLeaseDone *done, void *cont
     return job;
 }
 
-static bool grant(Store *store, uint32_t max, int64_t ttl_s, int64_t id, StoreLeaseDone *done,
-                  void *context, Error *err)
+bool local_lease_grant(Store *base, int64_t ttl_s, int64_t id, bool is_reserved,
+                       StoreLeaseDone *done, void *context, Error *err)
 {
-    if (ttl_s < 1 || ttl_s > STORE_TTL_MAX || id < 0) {
-        return error_set(err, ERROR_INVALID, "a lease lasts 1 to %d seconds and has an id above 0",
-                         STORE_TTL_MAX);
-    }
+    LocalStore *store = (LocalStore *)base;
+    uint32_t max = is_reserved ? STORE_LEASES_MAX : STORE_LEASES_MAX - STORE_LEASES_RESERVED;
     if (store->leases.count + store->leases.granting >= max) {
         return error_set(err, ERROR_LIMIT, "there are %u leases already", max);
     }
@@ -205,7 +203,7 @@ static bool grant(Store *store, uint32_t max, int64_t ttl_s, int64_t id, StoreLe
     }
     /* One that is taken is found again when it is written. */
     while (id == 0) {
-        id = (int64_t)(loop_random(store->loop) >> 1);
+        id = (int64_t)(loop_random(store->base.loop) >> 1);
     }
     Job *job = lease_job(JOB_GRANT, id, done, context);
     job->ttl_s = ttl_s;
@@ -214,20 +212,9 @@ static bool grant(Store *store, uint32_t max, int64_t ttl_s, int64_t id, StoreLe
     return true;
 }
 
-bool store_lease_grant(Store *store, int64_t ttl_s, int64_t id, StoreLeaseDone *done, void *context,
-                       Error *err)
+bool local_lease_revoke(Store *base, int64_t id, StoreLeaseDone *done, void *context, Error *err)
 {
-    return grant(store, STORE_LEASES_MAX - STORE_LEASES_RESERVED, ttl_s, id, done, context, err);
-}
-
-bool store_lease_grant_reserved(Store *store, int64_t ttl_s, StoreLeaseDone *done, void *context,
-                                Error *err)
-{
-    return grant(store, STORE_LEASES_MAX, ttl_s, 0, done, context, err);
-}
-
-bool store_lease_revoke(Store *store, int64_t id, StoreLeaseDone *done, void *context, Error *err)
-{
+    LocalStore *store = (LocalStore *)base;
     if (!job_admit(store, sizeof(Job), err)) {
         return false;
     }
@@ -236,7 +223,7 @@ bool store_lease_revoke(Store *store, int64_t id, StoreLeaseDone *done, void *co
 }
 
 /* What the loop's thread knows by itself. */
-static void answer_lease(Store *store, Job *job, const Lease *lease)
+static void answer_lease(LocalStore *store, Job *job, const Lease *lease)
 {
     job->ok = lease != NULL;
     if (lease == NULL) {
@@ -249,9 +236,10 @@ static void answer_lease(Store *store, Job *job, const Lease *lease)
     store_start_answer(store, job);
 }
 
-bool store_lease_keep_alive(Store *store, int64_t id, StoreLeaseDone *done, void *context,
+bool local_lease_keep_alive(Store *base, int64_t id, StoreLeaseDone *done, void *context,
                             Error *err)
 {
+    LocalStore *store = (LocalStore *)base;
     if (!job_admit(store, sizeof(Job), err)) {
         return false;
     }
@@ -266,9 +254,10 @@ bool store_lease_keep_alive(Store *store, int64_t id, StoreLeaseDone *done, void
     return true;
 }
 
-bool store_lease_time_to_live(Store *store, int64_t id, bool keys, StoreLeaseDone *done,
+bool local_lease_time_to_live(Store *base, int64_t id, bool keys, StoreLeaseDone *done,
                               void *context, Error *err)
 {
+    LocalStore *store = (LocalStore *)base;
     if (!job_admit(store, sizeof(Job), err)) {
         return false;
     }
@@ -288,8 +277,9 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-bool store_lease_list(Store *store, StoreLeasesDone *done, void *context, Error *err)
+bool local_lease_list(Store *base, StoreLeasesDone *done, void *context, Error *err)
 {
+    LocalStore *store = (LocalStore *)base;
     if (!job_admit(store, sizeof(Job), err)) {
         return false;
     }

@@ -3,8 +3,8 @@
 #include <libgen.h>
 #include <stdio.h>
 
+#include "store/local_store.h"
 #include "store/sqlite_engine.h"
-#include "store/store_inner.h"
 #include "sys/file.h"
 #include "sys/file_settle.h"
 

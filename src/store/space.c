@@ -6,12 +6,17 @@
  * Free pages inside of the store count as room: nobody else can take them. */
 #include <stdio.h>
 
+#include "store/local_store.h"
 #include "store/sqlite_engine.h"
-#include "store/store_inner.h"
 
 #define RESERVE_FILE "store.reserve"
 
-void space_init(Store *store)
+enum {
+    PARTS = 4, /* that are tried of what is left */
+    PAGE = 4096,
+};
+
+void space_init(LocalStore *store)
 {
     if (!store->settings.reserve) {
         return;
@@ -27,14 +32,30 @@ void space_init(Store *store)
     }
 }
 
-void space_open(Store *store)
+/* In place of what there is. */
+static bool reserve(LocalStore *store, int64_t bytes)
 {
-    StoreSpace *space = &store->space;
-    space->is_there =
-        space->bytes > 0 && directory_reserve(&store->directory, RESERVE_FILE, space->bytes);
+    bool ok = directory_reserve(&store->directory, RESERVE_FILE, bytes);
+    store->space.held = ok ? bytes : 0;
+    return ok;
 }
 
-bool space_give_up(Store *store)
+void space_open(LocalStore *store)
+{
+    StoreSpace *space = &store->space;
+    space->held = 0;
+    if (space->bytes == 0 || reserve(store, space->bytes)) {
+        return;
+    }
+    int64_t free = directory_disk_free(&store->directory) / PAGE * PAGE;
+    for (int64_t part = free / PARTS; part > 0 && free > 0; free -= part) {
+        if (reserve(store, free < space->bytes ? free : space->bytes)) {
+            return;
+        }
+    }
+}
+
+bool space_give_up(LocalStore *store)
 {
     Error ignored;
     return store->settings.reserve && directory_remove(&store->directory, RESERVE_FILE, &ignored);
@@ -48,34 +69,33 @@ static int64_t threshold(const StoreSpace *space)
 
 bool space_is_short(const StoreSpace *space, int64_t free, int64_t spare)
 {
-    return space->bytes > 0 &&
-           free + (space->is_there ? space->bytes : 0) + spare < threshold(space);
+    return space->bytes > 0 && free + space->held + spare < threshold(space);
 }
 
-void space_look(Store *store)
+void space_look(LocalStore *store)
 {
     StoreSpace *space = &store->space;
     if (space->bytes == 0) {
         return;
     }
     int64_t free = directory_disk_free(&store->directory);
-    if (!space->is_there && free >= threshold(space)) {
-        space->is_there = directory_reserve(&store->directory, RESERVE_FILE, space->bytes);
-        free -= space->is_there ? space->bytes : 0;
+    if (space->held < space->bytes && free + space->held >= threshold(space)) {
+        free += space->held;
+        free -= reserve(store, space->bytes) ? space->bytes : 0;
     }
     space->spare = space_is_short(space, free, 0) ? store->writer->kind->spare(store->writer) : 0;
     space->is_short = space_is_short(space, free, space->spare);
-    store->writer->tight = space->is_short || !space->is_there;
+    store->writer->tight = space->is_short || space->held < space->bytes;
 }
 
-bool space_release(Store *store)
+bool space_release(LocalStore *store)
 {
     Error ignored;
     StoreSpace *space = &store->space;
-    if (!space->is_there) {
+    if (space->held == 0) {
         return false;
     }
-    space->is_there = false;
+    space->held = 0;
     space->is_short = store->writer->tight = true;
     return directory_remove(&store->directory, RESERVE_FILE, &ignored);
 }
@@ -98,7 +118,7 @@ bool space_needs_room(const Job *job)
                                        has_put(txn->failure, txn->failure_count)));
 }
 
-bool space_refuses(const Store *store, const Job *job, Error *err)
+bool space_refuses(const LocalStore *store, const Job *job, Error *err)
 {
     if (!store->space.is_short || !space_needs_room(job)) {
         return false;

@@ -87,6 +87,15 @@ static const char *const texts[SQL_TEXTS] = {
     [SQL_SPARE] = "PRAGMA freelist_count",
 };
 
+bool sqlite_sync_failure(SqliteEngine *sqlite, int code)
+{
+    sqlite->engine.broken = true;
+    snprintf(sqlite->engine.broken_text, sizeof sqlite->engine.broken_text,
+             "the disk failed to keep what was written (%s); writing goes on after a restart",
+             sqlite3_errstr(code));
+    return false;
+}
+
 bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
 {
     int code = sqlite->db == NULL ? result : sqlite3_extended_errcode(sqlite->db);
@@ -120,13 +129,8 @@ bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
         return error_set(err, ERROR_OS, "%s cannot be read (%s); " RESTORE_HINT, sqlite->path,
                          number != 0 ? strerror(number) : sqlite3_errstr(code));
     }
-    /* Which of the pages that were to be flushed are lost, nobody can tell afterwards: a second
-     * fsync would say that all is well. What is in the file is read anew when it is opened. */
     if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC) {
-        sqlite->engine.broken = true;
-        snprintf(sqlite->engine.broken_text, sizeof sqlite->engine.broken_text,
-                 "the disk failed to keep what was written (%s); writing goes on after a restart",
-                 sqlite3_errstr(code));
+        sqlite_sync_failure(sqlite, code);
         return error_set(err, ERROR_UNAVAILABLE, "%s", sqlite->engine.broken_text);
     }
     return error_set(err, ERROR_UNAVAILABLE, "%s: %s (%s)", sqlite->path, sqlite3_errstr(code),
@@ -181,7 +185,7 @@ static bool expect(SqliteEngine *sqlite, const char *text, const char *expected,
 static int wal_grew(void *context, sqlite3 *db, const char *name, int pages)
 {
     SqliteEngine *sqlite = context;
-    sqlite->wal_pages = (uint32_t)pages;
+    atomic_store(&sqlite->wal_pages, (unsigned)pages);
     return SQLITE_OK;
 }
 
@@ -374,14 +378,21 @@ static bool copy_into(SqliteEngine *sqlite, const char *to, Error *err)
     return done;
 }
 
-bool sqlite_engine_copy(const char *path, const char *to, Error *err)
+SqliteEngine *sqlite_open_beside(const char *path, Error *err)
 {
     AUTO(SqliteEngine) *sqlite = make(path);
-    if (!connect(sqlite, path, SQLITE_OPEN_READWRITE, err)) {
-        return false;
+    if (!connect(sqlite, path, SQLITE_OPEN_READWRITE, err) ||
+        !run_text(sqlite, "PRAGMA synchronous = FULL", err)) {
+        return NULL;
     }
     sqlite3_wal_autocheckpoint(sqlite->db, 0);
-    return copy_into(sqlite, to, err);
+    return TAKE(sqlite);
+}
+
+bool sqlite_engine_copy(const char *path, const char *to, Error *err)
+{
+    AUTO(SqliteEngine) *sqlite = sqlite_open_beside(path, err);
+    return sqlite != NULL && copy_into(sqlite, to, err);
 }
 
 bool sqlite_engine_copy_open(Engine *engine, const char *to, Error *err)

@@ -13,6 +13,8 @@ enum {
 
 /* The file must be there; an empty one becomes a store. */
 MUST_CHECK bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Error *err);
+/* From now on a thread writes what has gathered in the log of this engine into the database. */
+MUST_CHECK bool sqlite_engine_start_checkpoints(Engine *engine, Error *err);
 /* For reading beside the one that writes. */
 MUST_CHECK bool sqlite_engine_open_reader(const char *path, Engine **out, Error *err);
 /* For reading a file that nobody has open, which stays as it is. */

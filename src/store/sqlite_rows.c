@@ -7,9 +7,7 @@
 #include "store/store.h"
 
 enum {
-    TIDY_WAIT_MS = 20,
     PAGE_BYTES = 4096,
-    TIGHT_WAL_PAGES = 64, /* in the log while there is little room */
 };
 
 /* The statement, ready to be bound. */
@@ -66,6 +64,7 @@ static bool step(SqliteEngine *sqlite, sqlite3_stmt *statement, bool *row, Error
 /* What is written to a file without a name, or to its log, is gone at the end of this process. */
 static bool check_place(Engine *engine, Error *err)
 {
+    checkpoint_note_failure((SqliteEngine *)engine);
     if (!engine->broken && !sqlite_engine_is_in_place(engine, true)) {
         engine->broken = engine->lost = true;
         snprintf(engine->broken_text, sizeof engine->broken_text,
@@ -141,7 +140,7 @@ static bool sqlite_get_state(Engine *engine, EngineState *out, Error *err)
         out->revision = has_last ? id_revision(sqlite3_column_int64(last, 0)) : 0;
         out->compacted = sqlite3_column_int64(state, 0);
         out->purged = sqlite3_column_int64(state, 1);
-        out->log_bytes = 0;
+        out->log_bytes = out->log_start = 0;
     }
     sqlite3_reset(last);
     sqlite3_reset(state);
@@ -389,27 +388,7 @@ static bool sqlite_walk_leases(Engine *engine, LeaseVisit *visit, void *context,
 
 static void sqlite_tidy(Engine *engine)
 {
-    SqliteEngine *sqlite = (SqliteEngine *)engine;
-    if (sqlite->wal_pages < sqlite->wal_limit) {
-        sqlite->next_tidy = sqlite->wal_limit;
-    }
-    bool tight = engine->tight && sqlite->wal_pages >= TIGHT_WAL_PAGES;
-    if (engine->broken || (!tight && sqlite->wal_pages < sqlite->next_tidy)) {
-        return;
-    }
-    /* Passive waits for nobody. When the log grows all the same, because there was a reader every
-     * time, readers are waited for: a moment only, one of them may be making a snapshot. */
-    bool large = tight || sqlite->wal_pages >= 8 * sqlite->wal_limit;
-    int mode = large ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
-    sqlite3_busy_timeout(sqlite->db, TIDY_WAIT_MS);
-    int result = sqlite3_wal_checkpoint_v2(sqlite->db, NULL, mode, NULL, NULL);
-    sqlite3_busy_timeout(sqlite->db, STORE_BUSY_MS);
-    if (result != SQLITE_OK && (result & 0xff) != SQLITE_BUSY && (result & 0xff) != SQLITE_LOCKED) {
-        /* Nothing is lost: all is in the log still. Only a failed fsync ends writing. */
-        Error ignored;
-        sqlite_failure(sqlite, result, &ignored);
-    }
-    sqlite->next_tidy = sqlite->wal_pages + sqlite->wal_limit;
+    checkpoint_tidy((SqliteEngine *)engine);
 }
 
 static int64_t count_pages(SqliteEngine *sqlite, SqliteText text)
@@ -437,6 +416,7 @@ static void sqlite_close(Engine *engine)
     for (int i = 0; i < SQL_TEXTS; i++) {
         sqlite3_finalize(sqlite->statements[i]);
     }
+    checkpoint_free(sqlite->checkpoint);
     BUG_IF(sqlite3_close(sqlite->db) != SQLITE_OK);
     free(sqlite);
 }

@@ -1,403 +1,29 @@
-/* The store as its callers see it: opening and closing, calls, and what comes back. */
-#include "store/store.h"
-
-#include <stdio.h>
+/* The calls of the store: each is checked, and handed to the backend. */
 #include <stdlib.h>
 
-#include "base/bug.h"
-#include "base/log.h"
 #include "base/memory.h"
-#include "store/memory_engine.h"
+#include "store/backend.h"
 #include "store/request.h"
-#include "store/sqlite_engine.h"
-#include "store/store_inner.h"
-#include "sys/file.h"
-#include "sys/file_settle.h"
-
-#define STORE_LOCK "store.lock"
-
-#define FULL_TEXT "the disk is full; only deletes are taken until there is room again"
-#define LOST_TEXT                                    \
-    "the store of this cluster is lost: " STORE_FILE \
-    " or its log was removed or replaced while it was open"
-
-/* --- What comes back ------------------------------------------------------------------------- */
-
-static void deliver_write(Store *store, Job *job)
-{
-    store->writes_answered++;
-    job_leaves(store, job);
-    if (job->ok) {
-        store->durable_ms = loop_now_ms(store->loop);
-    }
-    if (job->ok && job->kind == JOB_COMPACT) {
-        store->state.compacted = job->compact_to;
-    }
-    if (job->revision > 0) {
-        store->state.revision = job->revision;
-    }
-    leases_told(store, job);
-    job_answer(job);
-    watches_told(store, job);
-}
-
-static void deliver_read(Store *store, Job *job)
-{
-    job_leaves(store, job);
-    store->verifying = store->verifying && job->kind != JOB_VERIFY;
-    if (job->kind == JOB_SCAN) {
-        watches_scanned(store, job);
-        return;
-    }
-    leases_told(store, job);
-    job_answer(job);
-    job_free(job);
-}
-
-static size_t take_done(Store *store, JobList *written, JobList *read, JobList *copied)
-{
-    pthread_mutex_lock(&store->mutex);
-    *written = store->written;
-    *read = store->read;
-    *copied = store->copied;
-    store->written = store->read = store->copied = (JobList){ 0 };
-    store->told = store->news;
-    store->damage_told = store->damage;
-    size_t bytes = store->answer_bytes;
-    pthread_mutex_unlock(&store->mutex);
-    if (store->told.compacted > store->state.compacted) {
-        store->state.compacted = store->told.compacted;
-    }
-    return bytes;
-}
-
-/* The threads may go on, if they had to wait for this. */
-static void told_all(Store *store, size_t bytes)
-{
-    pthread_mutex_lock(&store->mutex);
-    bool waited = store->answer_bytes > ANSWERS_BYTES;
-    store->answer_bytes -= bytes;
-    pthread_mutex_unlock(&store->mutex);
-    if (waited && store->threaded && !store->closing) {
-        worker_wake(store->write_worker);
-        worker_wake(store->read_worker);
-        if (store->copy_worker != NULL) {
-            worker_wake(store->copy_worker);
-        }
-    } else if (waited && !store->closing) {
-        loop_defer(store->loop, &store->deliver_task);
-    }
-}
-
-static void deliver_done(Store *store)
-{
-    JobList written, read, copied;
-    size_t bytes = take_done(store, &written, &read, &copied);
-    Job *job;
-    while ((job = job_list_take(&written)) != NULL) {
-        deliver_write(store, job);
-    }
-    while ((job = job_list_take(&read)) != NULL) {
-        deliver_read(store, job);
-    }
-    while ((job = job_list_take(&copied)) != NULL) {
-        deliver_read(store, job);
-    }
-    told_all(store, bytes);
-}
-
-/* The owner may begin to close it from there. */
-static void tell_loss(Store *store)
-{
-    const StoreLoss *loss = &store->told.loss;
-    bool is_news = (loss->is_lost && !store->loss_told) || (loss->is_saved && !store->saving_told);
-    store->loss_told = loss->is_lost;
-    store->saving_told = loss->is_saved;
-    if (is_news && store->settings.lost != NULL) {
-        store->settings.lost(store->settings.context, loss);
-    }
-}
-
-/* The same. */
-static void tell_damage(Store *store)
-{
-    if (store->damage_told.is_there && !store->damage_is_told) {
-        store->damage_is_told = true;
-        if (store->settings.damaged != NULL) {
-            store->settings.damaged(store->settings.context, store->damage_told.text);
-        }
-    }
-}
-
-static void deliver(void *context)
-{
-    Store *store = context;
-    if (!store->threaded) {
-        work_write(store);
-        work_read(store);
-        work_copy(store);
-    }
-    deliver_done(store);
-    store_release_reads(store);
-    tell_damage(store);
-    tell_loss(store);
-}
-
-static void answer_all(void *context)
-{
-    Store *store = context;
-    JobList answers = store->answers;
-    store->answers = (JobList){ 0 };
-    for (Job *job; (job = job_list_take(&answers)) != NULL;) {
-        deliver_read(store, job);
-    }
-}
-
-/* Damage that nobody reads is found before the last good backup is gone. */
-static void verify(void *context)
-{
-    Store *store = context;
-    if (!store->verifying) {
-        store->verifying = true;
-        store_start_copy(store, job_new(JOB_VERIFY));
-    }
-    loop_timer_start(&store->verify, store->settings.verify_ms);
-}
-
-/* --- Life ------------------------------------------------------------------------------------ */
-
-static Store *make(Loop *loop, const StoreSettings *settings)
-{
-    Store *store = memory_new(sizeof *store);
-    store->loop = loop;
-    store->settings = settings == NULL ? (StoreSettings){ 0 } : *settings;
-    if (store->settings.keep_revisions == 0) {
-        store->settings.keep_revisions = STORE_KEEP_REVISIONS;
-    }
-    if (store->settings.keep_bytes == 0) {
-        store->settings.keep_bytes = STORE_KEEP_BYTES;
-    }
-    if (store->settings.progress_ms <= 0) {
-        store->settings.progress_ms = STORE_PROGRESS_MS;
-    }
-    store->directory.descriptor = -1;
-    store->lock.descriptor = -1;
-    store->mark.file.descriptor = -1;
-    store->writer_news.writable = true;
-    pthread_mutex_init(&store->mutex, NULL);
-    loop_task_init(&store->deliver_task, deliver, store);
-    loop_task_init(&store->answer_task, answer_all, store);
-    loop_timer_init(&store->verify, loop, verify, store);
-    return store;
-}
-
-static void unmake(Store *store)
-{
-    leases_clear(store);
-    if (store->reader != NULL && store->reader != store->writer) {
-        store->reader->kind->close(store->reader);
-    }
-    if (store->writer != NULL) {
-        store->writer->kind->close(store->writer);
-    }
-    damage_close(store);
-    file_lock_release(&store->lock);
-    directory_close(&store->directory);
-    pthread_mutex_destroy(&store->mutex);
-    free(store->path);
-    free(store);
-}
-
-/* The engines are there; from here on nothing fails. */
-static bool start(Store *store, Error *err)
-{
-    Engine *engine = store->reader;
-    if (!engine->kind->get_state(engine, &store->state, err) || !leases_load(store, err) ||
-        !damage_open(store, err)) {
-        return false;
-    }
-    if (!execute_measure(engine, &store->state, err)) {
-        if (err->kind != ERROR_OS) {
-            return false;
-        }
-        damage_note(store, err); /* what else there is can be read */
-    }
-    space_open(store);
-    store->writer_state = store->state;
-    store->writer_news.log_bytes = store->state.log_bytes;
-    store->writer_news.space = store->space;
-    store->writer_news.compacted = store->state.compacted;
-    store->writer_news.bytes = store->writer->kind->bytes(store->writer);
-    store->news = store->told = store->writer_news;
-    store->durable_ms = loop_now_ms(store->loop);
-    watches_init(store);
-    return true;
-}
-
-Store *store_open_memory(Loop *loop, const StoreSettings *settings)
-{
-    Store *store = make(loop, settings);
-    Error err;
-    store->writer = store->reader = memory_engine_new();
-    if (!start(store, &err)) {
-        BUG("%s", err.text);
-    }
-    return store;
-}
-
-static char *path_in(const char *directory)
-{
-    size_t room = strlen(directory) + sizeof "/" STORE_FILE;
-    char *path = memory_new(room);
-    snprintf(path, room, "%s/%s", directory, STORE_FILE);
-    return path;
-}
-
-/* The directory, its lock, and where the file is. */
-static bool enter(Store *store, const char *directory, Error *err)
-{
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    Str found = STR_EMPTY;
-    if (store->settings.existing && !store_is_there(directory)) {
-        return error_set(err, ERROR_NOT_FOUND, "%s/" STORE_FILE " is lost", directory);
-    }
-    if (!directory_make(directory, &store->directory, err)) {
-        return false;
-    }
-    if (!file_lock_take(&store->directory, STORE_LOCK, STR("a store\n"), &arena, &store->lock,
-                        &found, err)) {
-        if (err->kind == ERROR_CONFLICT) {
-            error_set(err, ERROR_CONFLICT, "%s: another process has this store open", directory);
-        }
-        return false;
-    }
-    store->path = path_in(directory);
-    return true;
-}
-
-/* What a server has saved whose file was lost. */
-static bool take_rescued(const Store *store, Error *err)
-{
-    if (!store->settings.existing || !rescue_is_there(store->path)) {
-        return true;
-    }
-    return file_exists(store->path) ? rescue_refuse(store->path, err)
-                                    : rescue_adopt(store->path, err);
-}
-
-static bool open_file(Store *store, Error *err)
-{
-    /* SQLite would make it readable for others. Its other files get the mode of this one. */
-    if (!directory_has(&store->directory, STORE_FILE) &&
-        !directory_write(&store->directory, STORE_FILE, STR_EMPTY, true, err)) {
-        return false;
-    }
-    return (store->writer != NULL ||
-            sqlite_engine_open(store->path, store->settings.wal_pages, &store->writer, err)) &&
-           sqlite_engine_open_reader(store->path, &store->reader, err);
-}
-
-bool store_open_sqlite(Loop *loop, const char *directory, const StoreSettings *settings,
-                       Store **out, Error *err)
-{
-    Store *store = make(loop, settings);
-    bool is_entered = enter(store, directory, err) && take_rescued(store, err);
-    if (is_entered) {
-        space_init(store);
-    }
-    if (!is_entered ||
-        (!open_file(store, err) && (!space_give_up(store) || !open_file(store, err))) ||
-        !start(store, err)) {
-        unmake(store);
-        return false;
-    }
-    store->threaded = !loop_is_virtual(loop);
-    if (store->threaded) {
-        store->write_worker = worker_new(work_write, store);
-        store->read_worker = worker_new(work_read, store);
-    }
-    if (store->damage.is_there) {
-        loop_defer(loop, &store->deliver_task);
-    }
-    if (store->settings.verify_ms > 0) {
-        loop_timer_start(&store->verify, 0);
-    }
-    *out = store;
-    return true;
-}
-
-static void refuse_all(Store *store, JobList *list)
-{
-    for (Job *job; (job = job_list_take(list)) != NULL;) {
-        job->ok = error_set(&job->err, ERROR_UNAVAILABLE, "the store is closing");
-        job_leaves(store, job);
-        job_answer(job);
-        job_free(job);
-    }
-}
-
-/* The last moment at which it can be. */
-static void save_lost(Store *store)
-{
-    if (store->path != NULL && !store->writer_news.loss.is_saved &&
-        !sqlite_engine_is_in_place(store->writer, true)) {
-        rescue_run(store->writer, store->path, &store->writer_news.loss);
-        log_error("the store was lost while it was open",
-                  LOG_C("why", store->writer_news.loss.why.text));
-    }
-}
 
 void store_close(Store *store)
 {
-    if (store == NULL) {
-        return;
+    if (store != NULL) {
+        sure_close(store);
+        for (StoreHold *hold = store->holds; hold != NULL; hold = hold->next) {
+            hold->store = NULL;
+        }
+        store->holds = NULL; /* they are freed by their owners, perhaps while it closes */
+        store->backend->close(store);
     }
-    pthread_mutex_lock(&store->mutex);
-    store->closing = true;
-    pthread_mutex_unlock(&store->mutex);
-    loop_timer_stop(&store->verify);
-    worker_free(store->write_worker);
-    worker_free(store->read_worker);
-    worker_free(store->copy_worker);
-    deliver_done(store);
-    answer_all(store);
-    refuse_all(store, &store->writes);
-    refuse_all(store, &store->reads);
-    refuse_all(store, &store->copies);
-    refuse_all(store, &store->held);
-    loop_task_stop(store->loop, &store->deliver_task);
-    loop_task_stop(store->loop, &store->answer_task);
-    watches_clear(store);
-    save_lost(store);
-    unmake(store);
 }
 
-/* --- Calls ----------------------------------------------------------------------------------- */
+/* --- Transactions ---------------------------------------------------------------------------- */
 
 bool store_txn(Store *store, const StoreTxn *txn, StoreDone *done, void *context, Error *err)
 {
     size_t bytes;
-    if (!request_check_txn(txn, &bytes, err)) {
-        return false;
-    }
-    bytes += sizeof(Job);
-    if (!job_admit(store, bytes, err)) {
-        return false;
-    }
-    bool writes = request_writes(txn);
-    Job *job = job_new(writes ? JOB_TXN : JOB_READ);
-    job->bytes = bytes;
-    job->txn = request_copy_txn(&job->arena, txn);
-    job->done = done;
-    job->context = context;
-    if (writes) {
-        store_start_write(store, job);
-    } else {
-        job->after = txn->relaxed ? 0 : store->writes_called;
-        store_start_read(store, job);
-    }
-    return true;
+    return request_check_txn(txn, &bytes, err) &&
+           store->backend->txn(store, txn, bytes, done, context, err);
 }
 
 bool store_op(Store *store, const StoreOp *op, StoreDone *done, void *context, Error *err)
@@ -433,135 +59,136 @@ bool store_list(Store *store, Str prefix, StoreDone *done, void *context, Error 
     return store_op(store, &op, done, context, err);
 }
 
+bool store_revision(Store *store, StoreDone *done, void *context, Error *err)
+{
+    return store->backend->revision(store, done, context, err);
+}
+
 bool store_compact(Store *store, int64_t revision, StoreDone *done, void *context, Error *err)
 {
     if (revision < 1) {
         return error_set(err, ERROR_INVALID, "a revision below 1");
     }
-    if (!job_admit(store, sizeof(Job), err)) {
-        return false;
-    }
-    Job *job = job_new(JOB_COMPACT);
-    job->bytes = sizeof *job;
-    job->compact_to = revision;
-    job->done = done;
-    job->context = context;
-    store_start_write(store, job);
-    return true;
+    return store->backend->compact(store, revision, done, context, err);
 }
 
-bool store_snapshot(Store *store, const char *path, StoreSnapshotDone *done, void *context,
-                    Error *err)
+/* --- Leases ---------------------------------------------------------------------------------- */
+
+static bool grant(Store *store, int64_t ttl_s, int64_t id, bool is_reserved, StoreLeaseDone *done,
+                  void *context, Error *err)
 {
-    if (!job_admit(store, sizeof(Job), err)) {
-        return false;
+    if (ttl_s < 1 || ttl_s > STORE_TTL_MAX || id < 0) {
+        return error_set(err, ERROR_INVALID, "a lease lasts 1 to %d seconds and has an id above 0",
+                         STORE_TTL_MAX);
     }
-    Job *job = job_new(JOB_SNAPSHOT);
-    job->bytes = sizeof *job;
-    job->path = arena_copy_c(&job->arena, str_from_c(path));
-    job->snapshot_done = done;
-    job->context = context;
-    store_start_copy(store, job);
-    return true;
+    return store->backend->lease_grant(store, ttl_s, id, is_reserved, done, context, err);
 }
 
-static bool check_snapshot(const char *path, Str digest, Error *err)
+bool store_lease_grant(Store *store, int64_t ttl_s, int64_t id, StoreLeaseDone *done, void *context,
+                       Error *err)
 {
-    char found[SHA256_HEX + 1];
-    int64_t bytes;
-    EngineState state;
-    if (!file_digest(path, found, &bytes, err)) {
-        return false;
-    }
-    if (digest.len > 0 && !str_eq_c(digest, found)) {
-        return error_set(err, ERROR_OS, "%s is not the file that was written: its digest is %s",
-                         path, found);
-    }
-    return sqlite_engine_check(path, NULL, NULL, &state, err);
+    return grant(store, ttl_s, id, false, done, context, err);
 }
 
-bool store_restore(const char *directory, const char *path, Str digest, Error *err)
+bool store_lease_grant_reserved(Store *store, int64_t ttl_s, StoreLeaseDone *done, void *context,
+                                Error *err)
 {
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    Store *store = make(NULL, NULL);
-    bool done = enter(store, directory, err);
-    if (done && directory_has(&store->directory, STORE_FILE)) {
-        done = error_set(err, ERROR_CONFLICT, "%s: there is a store already", directory);
-    } else if (done) {
-        const char *draft = arena_format(&arena, "%s.new%c", store->path, '\0').data;
-        done = check_snapshot(path, digest, err) && file_write_private(draft, STR_EMPTY, err);
-        if (done) {
-            done = sqlite_engine_copy(path, draft, err) && file_settle(draft, store->path, err);
+    return grant(store, ttl_s, 0, true, done, context, err);
+}
+
+bool store_lease_keep_alive(Store *store, int64_t id, StoreLeaseDone *done, void *context,
+                            Error *err)
+{
+    return store->backend->lease_keep_alive(store, id, done, context, err);
+}
+
+bool store_lease_revoke(Store *store, int64_t id, StoreLeaseDone *done, void *context, Error *err)
+{
+    return store->backend->lease_revoke(store, id, done, context, err);
+}
+
+bool store_lease_time_to_live(Store *store, int64_t id, bool keys, StoreLeaseDone *done,
+                              void *context, Error *err)
+{
+    return store->backend->lease_time_to_live(store, id, keys, done, context, err);
+}
+
+bool store_lease_list(Store *store, StoreLeasesDone *done, void *context, Error *err)
+{
+    return store->backend->lease_list(store, done, context, err);
+}
+
+/* --- Watches --------------------------------------------------------------------------------- */
+
+bool store_watch(Store *store, const StoreWatchSpec *spec, StoreWatch **out, Error *err)
+{
+    if (!request_check_range(spec->key, spec->end, err)) {
+        return false;
+    }
+    if (spec->from < 0 || spec->from > STORE_REVISION_MAX) {
+        return error_set(err, ERROR_INVALID, "a revision below 0, or larger than any can be");
+    }
+    return store->backend->watch(store, spec, out, err);
+}
+
+void store_watch_ack(StoreWatch *watch)
+{
+    watch->store->backend->watch_ack(watch);
+}
+
+void store_watch_cancel(StoreWatch *watch)
+{
+    if (watch != NULL) {
+        watch->store->backend->watch_cancel(watch);
+    }
+}
+
+/* --- Upkeep ---------------------------------------------------------------------------------- */
+
+/* Tells the backend which revision it is now. */
+static void tell_hold(Store *store)
+{
+    int64_t lowest = INT64_MAX;
+    for (const StoreHold *hold = store->holds; hold != NULL; hold = hold->next) {
+        lowest = hold->revision < lowest ? hold->revision : lowest;
+    }
+    if (store->backend->hold != NULL) {
+        store->backend->hold(store, lowest);
+    }
+}
+
+StoreHold *store_hold(Store *store, int64_t revision)
+{
+    StoreHold *hold = memory_new(sizeof *hold);
+    *hold = (StoreHold){ .store = store, .revision = revision, .next = store->holds };
+    if (hold->next != NULL) {
+        hold->next->previous = hold;
+    }
+    store->holds = hold;
+    tell_hold(store);
+    return hold;
+}
+
+void store_release(StoreHold *hold)
+{
+    if (hold != NULL && hold->store != NULL) {
+        *(hold->previous == NULL ? &hold->store->holds : &hold->previous->next) = hold->next;
+        if (hold->next != NULL) {
+            hold->next->previous = hold->previous;
         }
-        if (!done) {
-            file_remove(draft);
-        }
+        tell_hold(hold->store);
     }
-    unmake(store);
-    return done;
+    free(hold);
 }
 
-bool store_is_there(const char *directory)
+StoreStatus store_status(const Store *store)
 {
-    AUTO_CLEAR(Directory) open = { .descriptor = -1 };
-    AUTO_CLEAR(Arena) arena;
-    Str nothing;
-    Error err;
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (!directory_open(directory, &open, &err)) {
-        return err.kind != ERROR_NOT_FOUND;
-    }
-    /* One that has bytes is too large for this. */
-    return (!directory_read(&open, &arena, STORE_FILE, 0, &nothing, &err) &&
-            err.kind != ERROR_NOT_FOUND) ||
-           rescue_is_there(arena_format(&arena, "%s/" STORE_FILE "%c", directory, '\0').data);
+    return store->backend->status(store, false);
 }
 
-bool store_is_open(const char *directory)
+StoreStatus store_look(const Store *store)
 {
-    AUTO_CLEAR(Directory) open = { .descriptor = -1 };
-    Error err;
-    return directory_open(directory, &open, &err) && file_lock_is_held(&open, STORE_LOCK);
-}
-
-bool store_check(const char *directory, Error *err)
-{
-    Store *store = make(NULL, NULL);
-    EngineState state;
-    bool ok = directory_open(directory, &store->directory, err);
-    if (ok && file_lock_is_held(&store->directory, STORE_LOCK)) {
-        ok = error_set(err, ERROR_CONFLICT, "%s: another process has this store open", directory);
-    } else if (ok && !directory_has(&store->directory, STORE_FILE)) {
-        ok = error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
-    } else if (ok) {
-        store->path = path_in(directory);
-        ok = sqlite_engine_check(store->path, NULL, NULL, &state, err) &&
-             damage_check(store, state.revision, err);
-    }
-    unmake(store);
-    return ok;
-}
-
-bool store_can_accept(const char *directory, Error *err)
-{
-    Store *store = make(NULL, NULL);
-    StoreAccepted ignored;
-    bool ok = store_is_there(directory)
-                  ? enter(store, directory, err) && damage_find_loss(store, &ignored, err)
-                  : error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
-    unmake(store);
-    return ok;
-}
-
-bool store_accept(const char *directory, Str key, Str value, StoreAccepted *out, Error *err)
-{
-    Store *store = make(NULL, NULL);
-    bool ok = store_is_there(directory)
-                  ? enter(store, directory, err) && damage_accept(store, key, value, out, err)
-                  : error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
-    unmake(store);
-    return ok;
+    return store->backend->status(store, true);
 }
 
 const char *store_condition_name(StoreCondition condition)
@@ -572,50 +199,4 @@ const char *store_condition_name(StoreCondition condition)
                                          [STORE_LOST] = "lost",
                                          [STORE_DAMAGED] = "damaged" };
     return names[condition];
-}
-
-StoreStatus store_status(const Store *store)
-{
-    StoreStatus status = {
-        .revision = store->state.revision,
-        .compacted = store->state.compacted,
-        .bytes = store->told.bytes,
-        .log_bytes = store->told.log_bytes,
-        .has_reserve = store->told.space.is_there,
-        .pending = store->pending,
-        .watches = store->watches.count,
-        .watches_behind = store->watches.behind,
-        .leases = store->leases.count,
-        .durable_ms = store->durable_ms,
-        .commits = store->told.commits,
-        .writes = store->writes_answered,
-    };
-    status.condition = store->damage_told.is_there  ? STORE_DAMAGED
-                       : store->told.loss.is_lost   ? STORE_LOST
-                       : store->told.space.is_short ? STORE_FULL
-                       : !store->told.writable      ? STORE_UNWRITABLE
-                                                    : STORE_OK;
-    status.writable = status.condition == STORE_OK;
-    snprintf(status.reason, sizeof status.reason, "%s",
-             status.condition == STORE_DAMAGED ? store->damage_told.text
-             : status.condition == STORE_FULL  ? FULL_TEXT
-                                               : store->told.reason);
-    return status;
-}
-
-StoreStatus store_look(const Store *store)
-{
-    StoreStatus status = store_status(store);
-    if (store->path != NULL && !sqlite_engine_is_in_place(store->writer, true)) {
-        status.condition = STORE_LOST;
-        status.writable = false;
-        snprintf(status.reason, sizeof status.reason, "%s", LOST_TEXT);
-    } else if (status.condition == STORE_OK && store->path != NULL &&
-               space_is_short(&store->told.space, directory_disk_free(&store->directory),
-                              store->told.space.spare)) {
-        status.condition = STORE_FULL;
-        status.writable = false;
-        snprintf(status.reason, sizeof status.reason, "%s", FULL_TEXT);
-    }
-    return status;
 }

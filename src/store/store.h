@@ -8,15 +8,19 @@
  * once, on the loop's thread, in a later turn; one that returns false has done nothing and never
  * calls. What `done` is given is borrowed for that call. What holds of the order:
  *
- *   - Writes take effect and are answered in the order of their calls.
- *   - A read sees every write that was called before it, and is answered after them; reads are
- *     answered in the order of their calls. A `relaxed` read waits for no write: it sees those that
- *     were answered before it was called, and perhaps more.
- *   - A write called after a read may be answered before it.
+ *   - A call sees every write that was answered before it was made.
+ *   - Of transactions with the same `lane`, which is not 0, the writes take effect and are answered in
+ *     the order of their calls, and a read sees every write that was called before it and is answered
+ *     after it. A `relaxed` read waits for no write. A write called after a read may be answered
+ *     before it.
+ *   - Of all others that are under way at the same time nothing is promised.
  *
  * A write that was answered without error survives the end of the process and of the power. One
  * that failed with ERROR_UNAVAILABLE is not there, with one exception that no store can rule out:
  * when the disk fails while it is written, the next open may find it whole.
+ *
+ * ERROR_UNKNOWN is what a store that is elsewhere says of a write when no answer came: it was applied,
+ * or not, or it will be. Reads do not fail that way.
  *
  * Failures: ERROR_INVALID (the request makes no sense), ERROR_LIMIT (it, its answer, or all that
  * wait are too large), ERROR_NOT_FOUND (no such lease; a revision that was compacted),
@@ -43,6 +47,7 @@ enum {
     STORE_LEASES_RESERVED = 20000,        /* of these, for store_lease_grant_reserved */
     STORE_TTL_MAX = 10 * 366 * 24 * 3600, /* seconds */
 };
+#define STORE_REVISION_MAX (INT64_MAX >> 20)
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
@@ -62,23 +67,28 @@ typedef void StoreLost(void *context, const StoreLoss *loss);
 typedef void StoreDamaged(void *context, const char *why);
 
 typedef struct StoreSettings {
-    int64_t keep_revisions; /* older ones are compacted; 0: STORE_KEEP_REVISIONS; negative: all */
-    int64_t
-        keep_bytes; /* of the log; older ones are compacted; 0: STORE_KEEP_BYTES; negative: all */
-    bool reserve;   /* keeps room on the disk for deletes and for urgent writes */
-    int64_t progress_ms;   /* a watch with no news is told so; 0: STORE_PROGRESS_MS */
-    uint32_t wal_pages;    /* written into the database when so many have gathered; 0: fitting */
-    bool existing;         /* it is there already, or was lost: ERROR_NOT_FOUND */
-    int64_t verify_ms;     /* every page is read at the start and so often; 0: never */
-    StoreLost *lost;       /* called when that is noticed, and when it is saved; may be NULL */
-    StoreDamaged *damaged; /* called once, when it is noticed or known already; may be NULL */
+    /* A revision is compacted when newer ones take more than `keep_bytes`, or when there are more than
+     * `keep_revisions` newer ones and it is also older than `keep_ms`. Age counts from when the store was
+     * opened. */
+    int64_t keep_revisions; /* 0: STORE_KEEP_REVISIONS; negative: all */
+    int64_t keep_bytes;     /* 0: STORE_KEEP_BYTES; negative: any number */
+    int64_t keep_ms;        /* 0: STORE_KEEP_MS; negative: age does not matter */
+    bool reserve;           /* keeps room on the disk for deletes and for urgent writes */
+    int64_t progress_ms;    /* a watch with no news is told so; 0: STORE_PROGRESS_MS */
+    int64_t after;          /* of one that is empty: all its revisions are later ones */
+    uint32_t wal_pages;     /* written into the database when so many have gathered; 0: fitting */
+    bool existing;          /* it is there already, or was lost: ERROR_NOT_FOUND */
+    int64_t verify_ms;      /* every page is read at the start and so often; 0: never */
+    StoreLost *lost;        /* called when that is noticed, and when it is saved; may be NULL */
+    StoreDamaged *damaged;  /* called once, when it is noticed or known already; may be NULL */
     void *context;
 } StoreSettings;
 
 enum {
     STORE_KEEP_REVISIONS = 10000,
     STORE_KEEP_BYTES = 256 << 20,
-    STORE_RESERVE_MAX = 16 << 20, /* bytes; of a small disk the 64th part, but at least */
+    STORE_KEEP_MS = 10 * 60 * 1000, /* who was away for a reboot goes on where it was */
+    STORE_RESERVE_MAX = 16 << 20,   /* bytes; of a small disk the 64th part, but at least */
     STORE_RESERVE_MIN = 2 << 20,
     STORE_PROGRESS_MS = 60000,
 };
@@ -161,7 +171,8 @@ typedef struct StoreTxn {
     uint32_t success_count;
     const StoreOp *failure; /* and when not */
     uint32_t failure_count;
-    bool relaxed; /* for one without puts and deletes */
+    uint32_t lane; /* of which the order is kept; 0: it is in none */
+    bool relaxed;  /* for one without puts and deletes */
     bool urgent; /* may use the room that is kept back, as deletes may: for what frees or repairs */
 } StoreTxn;
 
@@ -190,6 +201,13 @@ typedef void StoreDone(void *context, const StoreReply *reply, const Error *err)
 MUST_CHECK bool store_txn(Store *store, const StoreTxn *txn, StoreDone *done, void *context,
                           Error *err);
 
+/* The same for one whose compares cannot hold any more once it was applied, and whose puts are of keys
+ * that it compares, or that are new. While its outcome is unknown it is sent again, and what it would
+ * have put is looked for; ERROR_UNKNOWN is left for a store that cannot be asked for a while. Found that
+ * way, the reply has no ops. */
+MUST_CHECK bool store_txn_sure(Store *store, const StoreTxn *txn, StoreDone *done, void *context,
+                               Error *err);
+
 /* Transactions of one op. */
 MUST_CHECK bool store_op(Store *store, const StoreOp *op, StoreDone *done, void *context,
                          Error *err);
@@ -199,6 +217,9 @@ MUST_CHECK bool store_put(Store *store, Str key, Str value, int64_t lease, Store
 MUST_CHECK bool store_delete(Store *store, Str key, StoreDone *done, void *context, Error *err);
 /* All keys that start with `prefix`. */
 MUST_CHECK bool store_list(Store *store, Str prefix, StoreDone *done, void *context, Error *err);
+
+/* The current revision, which others may have made: the reply has that and no ops. */
+MUST_CHECK bool store_revision(Store *store, StoreDone *done, void *context, Error *err);
 
 /* The end of the range of all keys that start with `prefix`. */
 Str store_prefix_end(Arena *arena, Str prefix);
@@ -293,24 +314,16 @@ void store_watch_cancel(StoreWatch *watch);
 MUST_CHECK bool store_compact(Store *store, int64_t revision, StoreDone *done, void *context,
                               Error *err);
 
-enum {
-    STORE_DIGEST = 64 /* digits */
-};
+/* While it is held, the store does not compact beyond `revision` by itself, unless the disk is short of room
+ * or the log has become twice as large as it may. So it makes reads of a past revision likely to go well,
+ * and promises nothing. To be released before or after the store is closed. */
+typedef struct StoreHold StoreHold;
+StoreHold *store_hold(Store *store, int64_t revision);
+void store_release(StoreHold *hold); /* NULL is fine */
 
-typedef struct StoreSnapshot {
-    int64_t revision;
-    int64_t bytes;
-    char digest[STORE_DIGEST + 1]; /* SHA-256 of the file */
-} StoreSnapshot;
-
-typedef void StoreSnapshotDone(void *context, const StoreSnapshot *snapshot, const Error *err);
-
-/* A copy of one revision, with all history and leases, as a file of its own at `path` (0600): there
- * as a whole and on the disk when `done` is called, or not at all. Others go on meanwhile. */
-MUST_CHECK bool store_snapshot(Store *store, const char *path, StoreSnapshotDone *done,
-                               void *context, Error *err);
-/* Makes `directory` a store with what a snapshot has, for store_open_sqlite. Waits. The snapshot is
- * checked first, against `digest` unless that is empty. ERROR_CONFLICT when there is one. */
+/* Makes `directory` a store for store_open_sqlite with what a file of SQLite has that an earlier version
+ * copied into a backup. Waits. The file is checked first, against `digest` unless that is empty.
+ * ERROR_CONFLICT when there is one. */
 MUST_CHECK bool store_restore(const char *directory, const char *path, Str digest, Error *err);
 
 typedef struct StoreAccepted {
@@ -327,6 +340,12 @@ MUST_CHECK bool store_accept(const char *directory, Str key, Str value, StoreAcc
                              Error *err);
 /* Whether that can be done: fails as it does, and changes nothing. */
 MUST_CHECK bool store_can_accept(const char *directory, Error *err);
+
+/* For repairs on a full disk, while nobody has the store open: gives the room away that is kept back for
+ * deletes, and keeps it back again, or as much of it as there is. Fails as store_open_sqlite; of a
+ * store that is not there nothing is done. */
+MUST_CHECK bool store_release_reserve(const char *directory, Error *err);
+void store_keep_reserve(const char *directory);
 
 /* Whether there is one that was ever written. Of one that cannot be looked at that is said too. */
 bool store_is_there(const char *directory);
@@ -346,7 +365,7 @@ typedef enum StoreCondition {
 const char *store_condition_name(StoreCondition condition); /* "ok", "damaged" */
 
 typedef struct StoreStatus {
-    int64_t revision;  /* of the last write that was answered */
+    int64_t revision;  /* of the last answer: others may have written since */
     int64_t compacted; /* 0: nothing was */
     int64_t bytes;     /* on the disk, or in memory for the log */
     int64_t log_bytes; /* of the changes that are not compacted */

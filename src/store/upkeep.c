@@ -1,48 +1,53 @@
-/* The log as such: compacting and purging it, reading batches of it, copying all of it. */
+/* The log as such: compacting and purging it, reading batches of it. */
 #include "store/execute.h"
 #include "store/request.h"
 
 typedef struct Measure {
-    int64_t end;    /* ids from here on do not count */
-    int64_t wanted; /* bytes */
-    int64_t bytes;
-    int64_t revision; /* of the last that was counted */
+    History *history; /* NULL: only the bytes */
+    EngineState state;
+    int64_t end; /* ids from here on do not count */
+    int64_t now_ms;
 } Measure;
 
 static bool measure_visit(void *context, int64_t id, int64_t bytes)
 {
     Measure *measure = context;
-    if (id >= measure->end ||
-        (measure->bytes >= measure->wanted && id_revision(id) != measure->revision)) {
+    if (id >= measure->end) {
         return false;
     }
-    measure->bytes += bytes;
-    measure->revision = id_revision(id);
+    if (measure->history != NULL && id_revision(id) > measure->state.revision) {
+        history_note(measure->history, &measure->state, measure->now_ms);
+    }
+    measure->state.revision = id_revision(id);
+    measure->state.log_bytes += bytes;
     return true;
 }
 
-bool execute_measure(Engine *engine, EngineState *state, Error *err)
+bool execute_measure(Engine *engine, EngineState *state, History *history, int64_t now_ms,
+                     Error *err)
 {
-    Measure measure = { .end = INT64_MAX, .wanted = INT64_MAX };
+    Measure measure = {
+        .history = history,
+        .state = { .revision = state->compacted, .compacted = state->compacted },
+        .end = INT64_MAX,
+        .now_ms = now_ms,
+    };
     if (!engine->kind->walk_sizes(engine, id_make(state->compacted + 1, 0), measure_visit, &measure,
                                   err)) {
         return false;
     }
-    state->log_bytes = measure.bytes;
+    state->log_bytes = measure.state.log_bytes;
+    history_note(history, state, now_ms);
     return true;
 }
 
-bool execute_find_bytes(Engine *engine, const EngineState *state, int64_t bytes, int64_t *revision,
-                        Error *err)
+static bool set_compacted(Engine *engine, EngineState *state, int64_t revision, int64_t bytes,
+                          Error *err)
 {
-    Measure measure = { .end = INT64_MAX, .wanted = bytes, .revision = state->compacted };
-    *revision = state->compacted;
-    if (!engine->kind->walk_sizes(engine, id_make(state->compacted + 1, 0), measure_visit, &measure,
-                                  err)) {
-        return false;
-    }
-    *revision = measure.revision;
-    return true;
+    state->log_bytes -= bytes;
+    state->log_start += bytes;
+    state->compacted = revision;
+    return engine->kind->set_state(engine, state, err);
 }
 
 bool execute_compact(Engine *engine, EngineState *state, int64_t revision, Error *err)
@@ -55,14 +60,20 @@ bool execute_compact(Engine *engine, EngineState *state, int64_t revision, Error
         return error_set(err, ERROR_NOT_FOUND, "revision %lld was compacted already",
                          (long long)revision);
     }
-    Measure gone = { .end = id_make(revision + 1, 0), .wanted = INT64_MAX };
-    if (!engine->kind->walk_sizes(engine, id_make(state->compacted + 1, 0), measure_visit, &gone,
-                                  err)) {
-        return false;
+    Measure gone = { .state.log_bytes = state->log_bytes, .end = id_make(revision + 1, 0) };
+    if (revision < state->revision) {
+        gone.state.log_bytes = 0;
+        if (!engine->kind->walk_sizes(engine, id_make(state->compacted + 1, 0), measure_visit,
+                                      &gone, err)) {
+            return false;
+        }
     }
-    state->log_bytes -= gone.bytes;
-    state->compacted = revision;
-    return engine->kind->set_state(engine, state, err);
+    return set_compacted(engine, state, revision, gone.state.log_bytes, err);
+}
+
+bool execute_compact_to(Engine *engine, EngineState *state, const HistoryPoint *point, Error *err)
+{
+    return set_compacted(engine, state, point->revision, point->bytes - state->log_start, err);
 }
 
 /* The last change stays: what the current revision is follows from it. */
@@ -80,13 +91,14 @@ bool execute_can_purge(const EngineState *state)
 typedef struct Purging {
     Arena *arena;
     int64_t end;
+    uint32_t max;
     VEC(ChangeRow) rows;
 } Purging;
 
 static bool purge_visit(void *context, const ChangeRow *row)
 {
     Purging *purging = context;
-    if (row->id >= purging->end || purging->rows.len == PURGE_ROWS) {
+    if (row->id >= purging->end || purging->rows.len == purging->max) {
         return false;
     }
     ChangeRow copy = *row;
@@ -114,9 +126,9 @@ static bool purge_row(Engine *engine, const ChangeRow *row, Error *err)
     return key.id != row->id || engine->kind->drop_key(engine, row->key, err);
 }
 
-bool execute_purge(Engine *engine, EngineState *state, Arena *arena, Error *err)
+bool execute_purge(Engine *engine, EngineState *state, uint32_t rows, Arena *arena, Error *err)
 {
-    Purging purging = { .arena = arena, .end = purge_end(state) };
+    Purging purging = { .arena = arena, .end = purge_end(state), .max = rows };
     if (!engine->kind->walk_changes(engine, state->purged + 1, purge_visit, &purging, err)) {
         return false;
     }
@@ -125,7 +137,7 @@ bool execute_purge(Engine *engine, EngineState *state, Arena *arena, Error *err)
             return false;
         }
     }
-    bool done = purging.rows.len < PURGE_ROWS;
+    bool done = purging.rows.len < rows;
     state->purged = done ? purging.end - 1 : VEC_LAST(&purging.rows).id;
     return engine->kind->set_state(engine, state, err);
 }
@@ -197,45 +209,4 @@ bool execute_scan(Engine *engine, LogScan *scan, Arena *arena, Error *err)
     Scanning scanning = { .engine = engine, .scan = scan, .arena = arena, .err = err };
     return engine->kind->walk_changes(engine, scan->from_id, scan_visit, &scanning, err) &&
            !scanning.failed;
-}
-
-/* --- Copying --------------------------------------------------------------------------------- */
-
-typedef struct Copying {
-    Engine *to;
-    Error *err;
-    bool failed;
-} Copying;
-
-static bool copy_key(void *context, const KeyRow *row)
-{
-    Copying *copying = context;
-    copying->failed = !copying->to->kind->set_key(copying->to, row, copying->err);
-    return !copying->failed;
-}
-
-static bool copy_change(void *context, const ChangeRow *row)
-{
-    Copying *copying = context;
-    copying->failed = !copying->to->kind->add_change(copying->to, row, copying->err);
-    return !copying->failed;
-}
-
-static void copy_lease(void *context, int64_t id, int64_t ttl_s)
-{
-    Copying *copying = context;
-    copying->failed =
-        copying->failed || !copying->to->kind->add_lease(copying->to, id, ttl_s, copying->err);
-}
-
-bool execute_copy(Engine *from, Engine *to, Error *err)
-{
-    Copying copying = { .to = to, .err = err };
-    EngineState state;
-    KeyWalk all = { .key = STORE_ALL, .end = STORE_ALL };
-    return from->kind->get_state(from, &state, err) &&
-           from->kind->walk_keys(from, &all, copy_key, &copying, err) && !copying.failed &&
-           from->kind->walk_changes(from, 0, copy_change, &copying, err) && !copying.failed &&
-           from->kind->walk_leases(from, copy_lease, &copying, err) && !copying.failed &&
-           to->kind->set_state(to, &state, err);
 }

@@ -6,8 +6,8 @@
 
 #include "base/bug.h"
 #include "base/memory.h"
+#include "store/local_store.h"
 #include "store/request.h"
-#include "store/store_inner.h"
 
 enum {
     RECENT_BYTES = 8 * 1024 * 1024,
@@ -69,7 +69,7 @@ static uint32_t recent_find(const Recent *recent, int64_t revision)
 
 /* --- Lists ----------------------------------------------------------------------------------- */
 
-static void list_remove(StoreWatch *watch)
+static void list_remove(LocalWatch *watch)
 {
     WatchList *list = watch->list;
     if (list == NULL) {
@@ -81,7 +81,7 @@ static void list_remove(StoreWatch *watch)
     watch->next = watch->previous = NULL;
 }
 
-static void list_add(WatchList *list, StoreWatch *watch)
+static void list_add(WatchList *list, LocalWatch *watch)
 {
     list_remove(watch);
     watch->list = list;
@@ -92,19 +92,19 @@ static void list_add(WatchList *list, StoreWatch *watch)
 }
 
 /* In a turn of its own, so that nobody is called from within a call of theirs. */
-static void feed_later(StoreWatch *watch)
+static void feed_later(LocalWatch *watch)
 {
     Watches *watches = &watch->store->watches;
     if (watch->over || watch->scan != NULL || watch->list != NULL) {
         return;
     }
     list_add(&watches->feed, watch);
-    loop_defer(watch->store->loop, &watches->feed_task);
+    loop_defer(watch->store->base.loop, &watches->feed_task);
 }
 
 /* --- Telling --------------------------------------------------------------------------------- */
 
-static void set_behind(StoreWatch *watch, bool behind)
+static void set_behind(LocalWatch *watch, bool behind)
 {
     Watches *watches = &watch->store->watches;
     watches->behind += behind;
@@ -112,7 +112,7 @@ static void set_behind(StoreWatch *watch, bool behind)
     watch->behind = behind;
 }
 
-static void free_watch(StoreWatch *watch)
+static void free_watch(LocalWatch *watch)
 {
     if (watch->telling) {
         watch->canceled = true;
@@ -122,7 +122,7 @@ static void free_watch(StoreWatch *watch)
 }
 
 /* False when the watch was canceled by whom it told. */
-static bool tell(StoreWatch *watch, const StoreBatch *batch)
+static bool tell(LocalWatch *watch, const StoreBatch *batch)
 {
     watch->news = true;
     watch->telling = true;
@@ -135,7 +135,7 @@ static bool tell(StoreWatch *watch, const StoreBatch *batch)
     return true;
 }
 
-static bool tell_end(StoreWatch *watch, StoreBatch batch)
+static bool tell_end(LocalWatch *watch, StoreBatch batch)
 {
     set_behind(watch, false);
     list_remove(watch);
@@ -145,7 +145,7 @@ static bool tell_end(StoreWatch *watch, StoreBatch batch)
 }
 
 /* Events up to, and without, `next_id`. */
-static bool tell_events(StoreWatch *watch, const StoreEvents *events, int64_t next_id)
+static bool tell_events(LocalWatch *watch, const StoreEvents *events, int64_t next_id)
 {
     watch->next_id = next_id;
     if (events->len == 0) {
@@ -159,7 +159,7 @@ static bool tell_events(StoreWatch *watch, const StoreEvents *events, int64_t ne
 }
 
 /* That nothing is left to tell. */
-static bool tell_current(StoreWatch *watch)
+static bool tell_current(LocalWatch *watch)
 {
     set_behind(watch, false);
     bool due = watch->note || !watch->current;
@@ -179,9 +179,9 @@ static bool tell_current(StoreWatch *watch)
 }
 
 /* A batch from the recent changes, from the watch's place on; gives the place behind it. */
-static int64_t collect(StoreWatch *watch, StoreEvents *events)
+static int64_t collect(LocalWatch *watch, StoreEvents *events)
 {
-    Store *store = watch->store;
+    LocalStore *store = watch->store;
     Arena *arena = &store->watches.arena;
     size_t bytes = 0;
     for (uint32_t i = recent_find(&store->recent, id_revision(watch->next_id));
@@ -209,9 +209,9 @@ static int64_t collect(StoreWatch *watch, StoreEvents *events)
     return id_make(store->state.revision + 1, 0);
 }
 
-static void start_scan(StoreWatch *watch)
+static void start_scan(LocalWatch *watch)
 {
-    Store *store = watch->store;
+    LocalStore *store = watch->store;
     if (store->watches.scans == SCANS_MAX) {
         list_add(&store->watches.wait, watch);
         return;
@@ -230,16 +230,16 @@ static void start_scan(StoreWatch *watch)
 }
 
 /* Of one that has just begun: whether there is no way from where it starts to now. */
-static bool starts_nowhere(const StoreWatch *watch)
+static bool starts_nowhere(const LocalWatch *watch)
 {
     const EngineState *state = &watch->store->state;
     int64_t from = watch->spec.from;
     return !watch->begun && from != 0 && (from <= state->compacted || from > state->revision + 1);
 }
 
-static void feed(StoreWatch *watch)
+static void feed(LocalWatch *watch)
 {
-    Store *store = watch->store;
+    LocalStore *store = watch->store;
     if (starts_nowhere(watch)) {
         int64_t compacted = store->state.compacted, revision = store->state.revision;
         tell_end(watch,
@@ -272,8 +272,8 @@ static void feed(StoreWatch *watch)
 
 static void feed_all(void *context)
 {
-    Store *store = context;
-    for (StoreWatch *watch; (watch = store->watches.feed.first) != NULL;) {
+    LocalStore *store = context;
+    for (LocalWatch *watch; (watch = store->watches.feed.first) != NULL;) {
         list_remove(watch);
         feed(watch);
     }
@@ -281,7 +281,7 @@ static void feed_all(void *context)
 
 /* --- What the threads tell ------------------------------------------------------------------- */
 
-static void touch(StoreWatch *watch, void *context)
+static void touch(LocalWatch *watch, void *context)
 {
     const int64_t *id = context;
     /* One that is behind comes by on its way; another was there already, by a scan. */
@@ -293,7 +293,7 @@ static void touch(StoreWatch *watch, void *context)
     feed_later(watch);
 }
 
-static void touch_all(StoreWatch *watch, int64_t id)
+static void touch_all(LocalWatch *watch, int64_t id)
 {
     if (watch != NULL) {
         touch(watch, &id);
@@ -302,7 +302,7 @@ static void touch_all(StoreWatch *watch, int64_t id)
     }
 }
 
-void watches_told(Store *store, Job *job)
+void watches_told(LocalStore *store, Job *job)
 {
     if (job->revision == 0) {
         job_free(job);
@@ -325,9 +325,9 @@ void watches_told(Store *store, Job *job)
     recent_add(&store->recent, job);
 }
 
-void watches_scanned(Store *store, Job *job)
+void watches_scanned(LocalStore *store, Job *job)
 {
-    StoreWatch *watch = job->watch;
+    LocalWatch *watch = job->watch;
     store->watches.scans--;
     if (watch != NULL) {
         watch->scan = NULL;
@@ -346,7 +346,7 @@ void watches_scanned(Store *store, Job *job)
         }
     }
     job_free(job);
-    StoreWatch *next = store->watches.wait.first;
+    LocalWatch *next = store->watches.wait.first;
     if (next != NULL) {
         list_remove(next);
         feed_later(next);
@@ -355,23 +355,19 @@ void watches_scanned(Store *store, Job *job)
 
 /* --- Calls ----------------------------------------------------------------------------------- */
 
-bool store_watch(Store *store, const StoreWatchSpec *spec, StoreWatch **out, Error *err)
+bool local_watch(Store *base, const StoreWatchSpec *spec, StoreWatch **out, Error *err)
 {
-    if (!request_check_range(spec->key, spec->end, err)) {
-        return false;
-    }
-    if (spec->from < 0) {
-        return error_set(err, ERROR_INVALID, "a revision below 0");
-    }
+    LocalStore *store = (LocalStore *)base;
     /* Behind the struct: the key, a NUL that makes it the end of its own range, the end. */
     size_t room = spec->key.len + 1 + spec->end.len;
-    StoreWatch *watch = memory_new(sizeof *watch + room);
+    LocalWatch *watch = memory_new(sizeof *watch + room);
     char *text = (char *)(watch + 1);
     memcpy(text, spec->key.data, spec->key.len);
     char *end = text + spec->key.len + 1;
     if (spec->end.len > 0) {
         memcpy(end, spec->end.data, spec->end.len);
     }
+    watch->base.store = base;
     watch->store = store;
     watch->spec = *spec;
     watch->spec.key = watch->node.key = str_from(text, spec->key.len);
@@ -381,7 +377,7 @@ bool store_watch(Store *store, const StoreWatchSpec *spec, StoreWatch **out, Err
                                                      : watch->spec.end;
     watch->window = spec->window == 0 ? 1 : spec->window;
     watch->node.number = store->watches.made++;
-    watch->node.priority = loop_random(store->loop);
+    watch->node.priority = loop_random(store->base.loop);
     int64_t from = spec->from == 0 ? store->state.revision + 1 : spec->from;
     watch->next_id = id_make(from, 0);
     store->watches.count++;
@@ -391,23 +387,22 @@ bool store_watch(Store *store, const StoreWatchSpec *spec, StoreWatch **out, Err
         loop_timer_start(&store->watches.progress, store->settings.progress_ms);
     }
     feed_later(watch);
-    *out = watch;
+    *out = &watch->base;
     return true;
 }
 
-void store_watch_ack(StoreWatch *watch)
+void local_watch_ack(StoreWatch *base)
 {
+    LocalWatch *watch = (LocalWatch *)base;
     watch->window++;
     if (watch->behind && !watch->telling) {
         feed_later(watch);
     }
 }
 
-void store_watch_cancel(StoreWatch *watch)
+void local_watch_cancel(StoreWatch *base)
 {
-    if (watch == NULL) {
-        return;
-    }
+    LocalWatch *watch = (LocalWatch *)base;
     Watches *watches = &watch->store->watches;
     BUG_IF(watch->canceled);
     list_remove(watch);
@@ -423,7 +418,7 @@ void store_watch_cancel(StoreWatch *watch)
     free_watch(watch);
 }
 
-static void note_all(StoreWatch *watch)
+static void note_all(LocalWatch *watch)
 {
     if (watch == NULL) {
         return;
@@ -439,25 +434,25 @@ static void note_all(StoreWatch *watch)
 
 static void progress(void *context)
 {
-    Store *store = context;
+    LocalStore *store = context;
     note_all(store->watches.root);
     loop_timer_start(&store->watches.progress, store->settings.progress_ms);
 }
 
-void watches_init(Store *store)
+void watches_init(LocalStore *store)
 {
     Watches *watches = &store->watches;
     arena_init(&watches->arena, ARENA_UNLIMITED);
     loop_task_init(&watches->feed_task, feed_all, store);
-    loop_timer_init(&watches->progress, store->loop, progress, store);
+    loop_timer_init(&watches->progress, store->base.loop, progress, store);
     store->recent.from = store->state.revision + 1;
 }
 
-void watches_clear(Store *store)
+void watches_clear(LocalStore *store)
 {
     BUG_IF(store->watches.count > 0);
     loop_timer_stop(&store->watches.progress);
-    loop_task_stop(store->loop, &store->watches.feed_task);
+    loop_task_stop(store->base.loop, &store->watches.feed_task);
     while (store->recent.count > 0) {
         recent_drop_first(&store->recent);
     }

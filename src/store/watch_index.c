@@ -1,14 +1,14 @@
 /* A treap of ranges by their start, in which each node knows whose end is the last below it. So who
  * watches a key is found without looking at all who watch another. */
-#include "store/store_inner.h"
+#include "store/local_store.h"
 
-static bool before(const StoreWatch *a, const StoreWatch *b)
+static bool before(const LocalWatch *a, const LocalWatch *b)
 {
     int order = str_compare(a->node.key, b->node.key);
     return order != 0 ? order < 0 : a->node.number < b->node.number;
 }
 
-static bool ends_later(const StoreWatch *a, const StoreWatch *b)
+static bool ends_later(const LocalWatch *a, const LocalWatch *b)
 {
     if (b->node.end.len == 0) {
         return false;
@@ -16,7 +16,7 @@ static bool ends_later(const StoreWatch *a, const StoreWatch *b)
     return a->node.end.len == 0 || str_compare(a->node.end, b->node.end) > 0;
 }
 
-static void update(StoreWatch *watch)
+static void update(LocalWatch *watch)
 {
     WatchNode *node = &watch->node;
     node->last = watch;
@@ -29,7 +29,7 @@ static void update(StoreWatch *watch)
 }
 
 /* Those before `at` to one side, the others to the other. */
-static void split(StoreWatch *root, const StoreWatch *at, StoreWatch **low, StoreWatch **high)
+static void split(LocalWatch *root, const LocalWatch *at, LocalWatch **low, LocalWatch **high)
 {
     if (root == NULL) {
         *low = *high = NULL;
@@ -45,12 +45,12 @@ static void split(StoreWatch *root, const StoreWatch *at, StoreWatch **low, Stor
     update(root);
 }
 
-static StoreWatch *join(StoreWatch *low, StoreWatch *high)
+static LocalWatch *join(LocalWatch *low, LocalWatch *high)
 {
     if (low == NULL || high == NULL) {
         return low == NULL ? high : low;
     }
-    StoreWatch *top = low->node.priority > high->node.priority ? low : high;
+    LocalWatch *top = low->node.priority > high->node.priority ? low : high;
     if (top == low) {
         low->node.right = join(low->node.right, high);
     } else {
@@ -60,31 +60,31 @@ static StoreWatch *join(StoreWatch *low, StoreWatch *high)
     return top;
 }
 
-void watch_index_add(StoreWatch **root, StoreWatch *watch)
+void watch_index_add(LocalWatch **root, LocalWatch *watch)
 {
-    StoreWatch *low, *high;
+    LocalWatch *low, *high;
     watch->node.left = watch->node.right = NULL;
     update(watch);
     split(*root, watch, &low, &high);
     *root = join(join(low, watch), high);
 }
 
-void watch_index_remove(StoreWatch **root, StoreWatch *watch)
+void watch_index_remove(LocalWatch **root, LocalWatch *watch)
 {
     if (*root == watch) {
         *root = join(watch->node.left, watch->node.right);
         return;
     }
-    StoreWatch *top = *root;
+    LocalWatch *top = *root;
     watch_index_remove(before(watch, top) ? &top->node.left : &top->node.right, watch);
     update(top);
 }
 
-void watch_index_find(StoreWatch *root, Str key, void (*found)(StoreWatch *watch, void *context),
+void watch_index_find(LocalWatch *root, Str key, void (*found)(LocalWatch *watch, void *context),
                       void *context)
 {
     while (root != NULL) {
-        const StoreWatch *last = root->node.last;
+        const LocalWatch *last = root->node.last;
         if (last->node.end.len > 0 && str_compare(last->node.end, key) <= 0) {
             return;
         }

@@ -1,18 +1,111 @@
-/* What the threads do: one writes, in groups, one reads, one copies. */
+/* What the threads do: one writes, in groups, one reads, one verifies. */
 #include <stdio.h>
 
+#include "store/local_store.h"
 #include "store/sqlite_engine.h"
-#include "store/store_inner.h"
 #include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/file_settle.h"
 
 enum {
     GROUP_JOBS = 256,
     GROUP_BYTES = 4 * 1024 * 1024,
     GROUP_ANSWERS = 32 * 1024 * 1024,
     GATHER_US = 1000, /* at most */
+    PAUSE_US = 20000, /* without a write */
+    REST_US = 1000,
+    PURGE_ROWS = 200, /* that are purged at once while nothing waits */
+    PURGE_FACTOR = 2, /* under load: for each change that is written */
+    HELD_FACTOR =
+        2, /* a log that is so much larger than it may be is compacted though it is held */
 };
+
+static void note_damage(LocalStore *store, const Error *err)
+{
+    if (err->kind == ERROR_OS) {
+        damage_note(store, err);
+    }
+}
+
+/* --- Upkeep ---------------------------------------------------------------------------------- */
+
+/* What revisions have as their time. */
+static int64_t time_ms(const LocalStore *store)
+{
+    return store->threaded ? clock_monotonic_us() / 1000 : loop_now_ms(store->base.loop);
+}
+
+/* Up to where the log is to be compacted now; NULL: not at all. What is held stays, but not for any price. */
+static const HistoryPoint *due_now(LocalStore *store, const EngineState *state)
+{
+    const HistoryPoint *due = history_due(&store->history, state, time_ms(store));
+    int64_t keep = store->history.keep_bytes;
+    if (due == NULL || (keep >= 0 && state->log_bytes / HELD_FACTOR > keep)) {
+        return due;
+    }
+    pthread_mutex_lock(&store->mutex);
+    int64_t held = store->held_revision;
+    pthread_mutex_unlock(&store->mutex);
+    return due->revision > held ? NULL : due;
+}
+
+/* Without room on the disk all history goes, which is not needed to go on. */
+static bool compact_by_rule(LocalStore *store, EngineState *state, Error *err)
+{
+    if (store->space.is_short && store->history.keep_revisions >= 0) {
+        return state->revision == state->compacted ||
+               execute_compact(store->writer, state, state->revision, err);
+    }
+    const HistoryPoint *due = due_now(store, state);
+    return due == NULL || execute_compact_to(store->writer, state, due, err);
+}
+
+static bool needs_compaction(LocalStore *store, const EngineState *state)
+{
+    return (store->space.is_short && store->history.keep_revisions >= 0 &&
+            state->revision > state->compacted) ||
+           due_now(store, state) != NULL;
+}
+
+/* Compacts by the rules, and takes away up to `rows` of what was compacted. */
+static bool upkeep_within(LocalStore *store, EngineState *state, uint32_t rows, Error *err)
+{
+    if (!compact_by_rule(store, state, err)) {
+        return false;
+    }
+    if (!execute_can_purge(state)) {
+        return true;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    return execute_purge(store->writer, state, rows, &arena, err);
+}
+
+static bool needs_upkeep(LocalStore *store)
+{
+    return needs_compaction(store, &store->writer_state) || execute_can_purge(&store->writer_state);
+}
+
+/* Apart from a group. False when it fails: then it is tried again with the next write. */
+static bool upkeep(LocalStore *store)
+{
+    EngineState state = store->writer_state;
+    Engine *engine = store->writer;
+    Error err;
+    engine->full = false;
+    if (damage_refuses(store, &err) || !engine->kind->begin(engine, true, &err)) {
+        return false;
+    }
+    if (!upkeep_within(store, &state, PURGE_ROWS, &err)) {
+        engine->kind->rollback(engine);
+        note_damage(store, &err);
+        return engine->full && space_release(store);
+    }
+    if (!engine->kind->commit(engine, &err)) {
+        return engine->full && space_release(store);
+    }
+    store->writer_state = state;
+    store->writer_news.commits++;
+    return true;
+}
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
@@ -67,7 +160,7 @@ static bool needs_mark(const Job *job)
     return txn->success_count > 1 || txn->failure_count > 1 || range;
 }
 
-static bool perform_apart(const Store *store, EngineState *state, Job *job, Error *err)
+static bool perform_apart(const LocalStore *store, EngineState *state, Job *job, Error *err)
 {
     Engine *engine = store->writer;
     const EngineKind *kind = engine->kind;
@@ -95,8 +188,9 @@ static bool perform_apart(const Store *store, EngineState *state, Job *job, Erro
 }
 
 /* All of them in one transaction of the disk, or none. When their answers grow large, only the
- * first ones, and `*count` tells how many. */
-static bool try_group(Store *store, Job *const *jobs, uint32_t *count, Error *err)
+ * first ones, and `*count` tells how many. With `upkeep` the transaction also removes a little more of
+ * the history than it adds: a piece that is small, and costs no fsync of its own. */
+static bool try_group(LocalStore *store, Job *const *jobs, uint32_t *count, bool upkeep, Error *err)
 {
     Engine *engine = store->writer;
     EngineState state = store->writer_state;
@@ -105,15 +199,21 @@ static bool try_group(Store *store, Job *const *jobs, uint32_t *count, Error *er
         return false;
     }
     size_t bytes = 0;
-    uint32_t done = 0;
-    while (done < *count && bytes <= GROUP_ANSWERS) {
-        if (!perform_apart(store, &state, jobs[done], err)) {
-            engine->kind->rollback(engine);
-            return false;
-        }
+    uint32_t done = 0, changes = 1;
+    int64_t now_ms = time_ms(store);
+    bool ok = true;
+    while (ok && done < *count && bytes <= GROUP_ANSWERS) {
+        ok = perform_apart(store, &state, jobs[done], err);
+        history_note(&store->history, &state, now_ms);
+        changes += jobs[done]->changes.events.len;
         bytes += jobs[done++]->arena.held;
     }
-    if (!engine->kind->commit(engine, err)) {
+    ok = ok && (!upkeep || upkeep_within(store, &state, PURGE_FACTOR * changes, err));
+    if (!ok) {
+        engine->kind->rollback(engine);
+    }
+    if (!ok || !engine->kind->commit(engine, err)) {
+        history_cut(&store->history, store->writer_state.revision);
         return false;
     }
     *count = done;
@@ -123,14 +223,7 @@ static bool try_group(Store *store, Job *const *jobs, uint32_t *count, Error *er
     return true;
 }
 
-static void note_damage(Store *store, const Error *err)
-{
-    if (err->kind == ERROR_OS) {
-        damage_note(store, err);
-    }
-}
-
-static void note_outcome(Store *store, bool done, const Error *err)
+static void note_outcome(LocalStore *store, bool done, const Error *err)
 {
     WriterNews *news = &store->writer_news;
     if (!done) {
@@ -142,29 +235,29 @@ static void note_outcome(Store *store, bool done, const Error *err)
 }
 
 /* With the room that was kept back, when a delete finds none. */
-static bool try_with_reserve(Store *store, Job *const *jobs, uint32_t *count, Error *err)
+static bool try_with_reserve(LocalStore *store, Job *const *jobs, uint32_t *count, Error *err)
 {
     bool frees = false;
     for (uint32_t i = 0; i < *count; i++) {
         frees = frees || !space_needs_room(jobs[i]);
     }
     return store->writer->full && frees && space_release(store) &&
-           try_group(store, jobs, count, err);
+           try_group(store, jobs, count, false, err);
 }
 
 /* Gives how many of them were dealt with. */
-static uint32_t write_group(Store *store, Job *const *jobs, uint32_t count)
+static uint32_t write_group(LocalStore *store, Job *const *jobs, uint32_t count)
 {
     Error err;
     uint32_t one = 1;
     space_look(store);
-    if (try_group(store, jobs, &count, &err) || try_with_reserve(store, jobs, &count, &err)) {
+    if (try_group(store, jobs, &count, true, &err) || try_with_reserve(store, jobs, &count, &err)) {
         note_outcome(store, true, NULL);
         return count;
     }
     /* One that has no room must not take the others with it. */
     for (uint32_t i = 0; i < count; i++) {
-        bool done = count > 1 && try_group(store, &jobs[i], &one, &err);
+        bool done = try_group(store, &jobs[i], &one, false, &err);
         if (!done) {
             jobs[i]->ok = false;
             jobs[i]->err = err;
@@ -175,12 +268,12 @@ static uint32_t write_group(Store *store, Job *const *jobs, uint32_t count)
 }
 
 /* With the mutex held. */
-static bool may_work(const Store *store)
+static bool may_work(const LocalStore *store)
 {
     return !store->closing && store->answer_bytes <= ANSWERS_BYTES;
 }
 
-static uint32_t take_group(Store *store, Job **jobs)
+static uint32_t take_group(LocalStore *store, Job **jobs)
 {
     uint32_t count = 0;
     size_t bytes = 0;
@@ -195,7 +288,7 @@ static uint32_t take_group(Store *store, Job **jobs)
     return count;
 }
 
-static void publish(Store *store, JobList *list, Job *const *jobs, uint32_t count)
+static void publish(LocalStore *store, JobList *list, Job *const *jobs, uint32_t count)
 {
     pthread_mutex_lock(&store->mutex);
     for (uint32_t i = 0; i < count; i++) {
@@ -210,71 +303,11 @@ static void publish(Store *store, JobList *list, Job *const *jobs, uint32_t coun
     }
     pthread_mutex_unlock(&store->mutex);
     if (store->threaded) {
-        loop_post(store->loop, &store->deliver_task);
+        loop_post(store->base.loop, &store->deliver_task);
     }
 }
 
-/* Up to where the log goes by the rules: too many revisions, too many bytes, no room on the disk. */
-static bool compact_by_rule(Store *store, EngineState *state, Error *err)
-{
-    Engine *engine = store->writer;
-    int64_t keep = store->settings.keep_revisions, bytes = store->settings.keep_bytes;
-    int64_t to = state->compacted, least = 0;
-    if (keep >= 0 && state->revision - state->compacted > keep + keep / 8) {
-        to = state->revision - keep;
-    }
-    if (bytes >= 0 && state->log_bytes > bytes &&
-        !execute_find_bytes(engine, state, state->log_bytes - bytes / 4 * 3, &least, err)) {
-        return false;
-    }
-    to = least > to ? least : to;
-    to = store->space.is_short && keep >= 0 ? state->revision : to;
-    return to <= state->compacted || execute_compact(engine, state, to, err);
-}
-
-static bool upkeep_within(Store *store, EngineState *state, Error *err)
-{
-    Engine *engine = store->writer;
-    if (!compact_by_rule(store, state, err)) {
-        return false;
-    }
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    return !execute_can_purge(state) || execute_purge(engine, state, &arena, err);
-}
-
-/* Compacts by the rule, and takes away a piece of what was compacted. False when there is nothing
- * of that, or it fails: then it is tried again after the next write. */
-static bool upkeep(Store *store)
-{
-    int64_t keep = store->settings.keep_revisions, bytes = store->settings.keep_bytes;
-    EngineState state = store->writer_state;
-    bool compact = (keep >= 0 && state.revision - state.compacted > keep + keep / 8) ||
-                   (bytes >= 0 && state.log_bytes > bytes) ||
-                   (keep >= 0 && store->space.is_short && state.revision > state.compacted);
-    if (!compact && !execute_can_purge(&state)) {
-        return false;
-    }
-    Engine *engine = store->writer;
-    Error err;
-    engine->full = false;
-    if (damage_refuses(store, &err) || !engine->kind->begin(engine, true, &err)) {
-        return false;
-    }
-    if (!upkeep_within(store, &state, &err)) {
-        engine->kind->rollback(engine);
-        note_damage(store, &err);
-        return engine->full && space_release(store);
-    }
-    if (!engine->kind->commit(engine, &err)) {
-        return engine->full && space_release(store);
-    }
-    store->writer_state = state;
-    store->writer_news.commits++;
-    return true;
-}
-
-static bool is_closing(Store *store)
+static bool is_closing(LocalStore *store)
 {
     pthread_mutex_lock(&store->mutex);
     bool closing = store->closing;
@@ -285,7 +318,7 @@ static bool is_closing(Store *store)
 /* Those who were just answered are about to call again, while others wait already. Without a
  * moment's patience the two would take turns for ever, each in groups half as large as they could
  * be. It costs an eighth of what a commit takes, and nothing when nobody else waits. */
-static void gather(Store *store, uint32_t answered, int64_t commit_us)
+static void gather(LocalStore *store, uint32_t answered, int64_t commit_us)
 {
     pthread_mutex_lock(&store->mutex);
     uint32_t goal = store->write_count + answered;
@@ -301,23 +334,40 @@ static void gather(Store *store, uint32_t answered, int64_t commit_us)
     pthread_mutex_unlock(&store->mutex);
 }
 
+/* Whether writes have paused. Under load there is none to take now and then, and the next one is about to
+ * come: it must not wait for upkeep. */
+static bool has_paused(LocalStore *store, int64_t last_us)
+{
+    if (!store->threaded || clock_monotonic_us() - last_us >= PAUSE_US) {
+        return true;
+    }
+    worker_rest(store->write_worker, REST_US);
+    return false;
+}
+
 void work_write(void *context)
 {
-    Store *store = context;
+    LocalStore *store = context;
     Job *jobs[GROUP_JOBS];
     bool kept = false;
+    int64_t last_us = 0;
     for (;;) {
         uint32_t count = take_group(store, jobs);
         if (count > 0) {
-            int64_t started_us = clock_monotonic_us();
+            int64_t started_us = last_us = clock_monotonic_us();
             for (uint32_t done = 0, part; done < count; done += part) {
                 part = write_group(store, jobs + done, count - done);
                 publish(store, &store->written, jobs + done, part);
             }
             gather(store, count, clock_monotonic_us() - started_us);
         }
-        bool more = !is_closing(store) && upkeep(store);
-        kept |= more;
+        /* A group takes its part; one that failed did not. */
+        bool failed = !store->writer_news.writable;
+        bool more = (count == 0 || failed) && !is_closing(store) && needs_upkeep(store);
+        if (more && (failed || has_paused(store, last_us))) {
+            more = upkeep(store);
+            kept |= more;
+        }
         store->writer->kind->tidy(store->writer);
         damage_sync_mark(store);
         if (count == 0 && !more) {
@@ -355,7 +405,7 @@ static bool perform_read(Engine *engine, Job *job, Error *err)
     }
 }
 
-static Job *take(Store *store, JobList *list)
+static Job *take(LocalStore *store, JobList *list)
 {
     pthread_mutex_lock(&store->mutex);
     Job *job = may_work(store) ? job_list_take(list) : NULL;
@@ -365,7 +415,7 @@ static Job *take(Store *store, JobList *list)
 
 void work_read(void *context)
 {
-    Store *store = context;
+    LocalStore *store = context;
     Engine *engine = store->reader;
     for (Job *job; (job = take(store, &store->reads)) != NULL;) {
         job->ok =
@@ -378,78 +428,14 @@ void work_read(void *context)
     }
 }
 
-/* --- Copying --------------------------------------------------------------------------------- */
-
-/* What is in memory as a file, by way of an engine for it. */
-static bool write_memory(Engine *from, const char *path, Error *err)
-{
-    Engine *to;
-    if (!sqlite_engine_open(path, 0, &to, err)) {
-        return false;
-    }
-    bool done = to->kind->begin(to, true, err);
-    if (done) {
-        done = execute_copy(from, to, err);
-        if (done) {
-            done = to->kind->commit(to, err);
-        } else {
-            to->kind->rollback(to);
-        }
-    }
-    to->kind->close(to);
-    return done;
-}
-
-/* What is there under its name may be another one's. */
-static bool check_place(const Store *store, Error *err)
-{
-    return sqlite_engine_is_in_place(store->writer, true) ||
-           error_set(err, ERROR_UNAVAILABLE,
-                     "the store of this cluster is lost: its file was removed or replaced while it "
-                     "was open");
-}
-
-static bool copy_to(Store *store, const char *draft, Arena *arena, Error *err)
-{
-    if (store->path != NULL) {
-        bool ok = check_place(store, err) && sqlite_engine_copy(store->path, draft, err) &&
-                  check_place(store, err);
-        if (!ok) {
-            note_damage(store, err);
-        }
-        return ok;
-    }
-    const char *first = arena_format(arena, "%s.memory%c", draft, '\0').data;
-    bool done = file_write_private(first, STR_EMPTY, err) &&
-                write_memory(store->writer, first, err) && sqlite_engine_copy(first, draft, err);
-    file_remove(first);
-    return done;
-}
-
-static bool perform_copy(Store *store, Job *job, Error *err)
-{
-    const char *draft = arena_format(&job->arena, "%s.new%c", job->path, '\0').data;
-    EngineState state;
-    StoreSnapshot *snapshot = &job->snapshot;
-    bool done = file_write_private(draft, STR_EMPTY, err) &&
-                copy_to(store, draft, &job->arena, err) &&
-                sqlite_engine_check(draft, NULL, NULL, &state, err) &&
-                file_digest(draft, snapshot->digest, &snapshot->bytes, err) &&
-                file_settle(draft, job->path, err);
-    if (!done) {
-        file_remove(draft);
-        return error_wrap(err, "snapshot");
-    }
-    snapshot->revision = state.revision;
-    return true;
-}
+/* --- Verifying ------------------------------------------------------------------------------- */
 
 static int asks_to_stop(void *context)
 {
     return is_closing(context);
 }
 
-static bool perform_verify(Store *store, Error *err)
+static bool perform_verify(LocalStore *store, Error *err)
 {
     EngineState state;
     bool ok = store->path == NULL || !sqlite_engine_is_in_place(store->writer, false) ||
@@ -460,12 +446,11 @@ static bool perform_verify(Store *store, Error *err)
     return ok;
 }
 
-void work_copy(void *context)
+void work_verify(void *context)
 {
-    Store *store = context;
-    for (Job *job; (job = take(store, &store->copies)) != NULL;) {
-        job->ok = job->kind == JOB_VERIFY ? perform_verify(store, &job->err)
-                                          : perform_copy(store, job, &job->err);
-        publish(store, &store->copied, &job, 1);
+    LocalStore *store = context;
+    for (Job *job; (job = take(store, &store->checks)) != NULL;) {
+        job->ok = perform_verify(store, &job->err);
+        publish(store, &store->checked, &job, 1);
     }
 }

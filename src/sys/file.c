@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -189,6 +190,47 @@ bool file_is_in_memory(const char *path)
            (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
 }
 
+static bool check_above(const char *path, const char *directory, uid_t owner, Error *err)
+{
+    struct stat status;
+    if (stat(directory, &status) != 0) {
+        return errno == ENOENT || file_error(err, errno, directory);
+    }
+    if (status.st_uid != 0 && status.st_uid != owner) {
+        return error_set(err, ERROR_DENIED,
+                         "%s: the directory '%s' belongs to user %u, who could put something else "
+                         "there",
+                         path, directory, (unsigned)status.st_uid);
+    }
+    return (status.st_mode & S_IWOTH) == 0 ||
+           error_set(err, ERROR_DENIED,
+                     "%s: everybody may write to the directory '%s', and could put something else "
+                     "there",
+                     path, directory);
+}
+
+/* All directories above; `way` is used up. */
+static bool check_way(const char *path, char *way, uid_t owner, Error *err)
+{
+    for (char *slash; way[1] != '\0' && (slash = strrchr(way, '/')) != NULL;) {
+        slash[slash == way ? 1 : 0] = '\0';
+        if (!check_above(path, way, owner, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* As it is called, and where links lead. */
+bool file_is_guarded(Arena *arena, const char *path, Error *err)
+{
+    char real[PATH_MAX];
+    struct stat status;
+    uid_t owner = stat(path, &status) == 0 ? status.st_uid : 0;
+    return check_way(path, arena_copy_c(arena, file_absolute(arena, path)), owner, err) &&
+           (realpath(path, real) == NULL || check_way(path, real, owner, err));
+}
+
 bool file_is_directory(const char *path)
 {
     struct stat status;
@@ -212,9 +254,39 @@ bool file_read_secret(Arena *arena, const char *path, size_t max, Str *out, Erro
     return file_read(arena, path, max, out, err);
 }
 
+static bool is_foreign(const struct stat *status)
+{
+    return status->st_uid != 0 && status->st_uid != geteuid();
+}
+
+static bool may_others_write(const struct stat *status)
+{
+    return (status->st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
 bool file_is_open_to_others(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
-                                        (status.st_uid != 0 && status.st_uid != geteuid()));
+    return stat(path, &status) == 0 && (may_others_write(&status) || is_foreign(&status));
+}
+
+bool file_read_trusted(Arena *arena, const char *path, size_t max, Str *out, Error *err)
+{
+    struct stat status;
+    if (strcmp(path, "-") == 0) {
+        return file_read(arena, path, max, out, err);
+    }
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (descriptor < 0) {
+        return file_error(err, errno, path);
+    }
+    bool ok = fstat(descriptor, &status) == 0 || file_error(err, errno, path);
+    if (ok && is_foreign(&status)) {
+        ok = error_set(err, ERROR_DENIED, "%s belongs to user %u", path, (unsigned)status.st_uid);
+    } else if (ok && S_ISREG(status.st_mode) && may_others_write(&status)) {
+        ok = error_set(err, ERROR_DENIED, "%s can be written by others than its owner", path);
+    }
+    ok = ok && read_all(arena, descriptor, path, max, out, err);
+    close(descriptor);
+    return ok;
 }

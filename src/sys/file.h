@@ -12,6 +12,10 @@ MUST_CHECK bool file_read(Arena *arena, const char *path, size_t max, Str *out, 
  * read it. Pipes and standard input have no such thing. */
 MUST_CHECK bool file_read_secret(Arena *arena, const char *path, size_t max, Str *out, Error *err);
 
+/* The same of a file that is obeyed: ERROR_DENIED when another user than root and the one who runs this
+ * may have written it. */
+MUST_CHECK bool file_read_trusted(Arena *arena, const char *path, size_t max, Str *out, Error *err);
+
 /* The first bytes of a file, at most `max`: enough to see what kind of file it is. Of a pipe, those
  * that are there already. */
 MUST_CHECK bool file_read_head(Arena *arena, const char *path, size_t max, Str *out, Error *err);
@@ -41,6 +45,9 @@ Str file_absolute(Arena *arena, const char *path);
 bool file_exists(const char *path);
 /* Whether it lies in memory only, and is gone when the machine restarts. */
 bool file_is_in_memory(const char *path);
+/* Whether nobody but root and its owner could put something else there once it is gone, as all that lies
+ * in /tmp may be after a restart. It need not be there. */
+MUST_CHECK bool file_is_guarded(Arena *arena, const char *path, Error *err);
 /* Whether the path names a directory. */
 bool file_is_directory(const char *path);
 /* Whether it can be read again later: neither a pipe nor "-", standard input. */

@@ -55,7 +55,7 @@ bool host_open_below(Host *host, Str path, Host **out, Error *err)
     }
     int descriptor = host_open_path(host, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
     if (descriptor < 0) {
-        return host_error(err, errno, path);
+        return host_open_error(host, err, errno, path);
     }
     *out = new_host(descriptor);
     (*out)->outer = host->outer != NULL ? host->outer : host;
@@ -107,13 +107,6 @@ const char *file_kind_name(FileKind kind)
 bool host_error(Error *err, int number, Str path)
 {
     char name[PATH_MAX];
-    if (number == HOST_LINK_REFUSED) {
-        return error_set(err, ERROR_DENIED,
-                         "%" STR_FMT
-                         ": a symbolic link on the way belongs to a user who does not own "
-                         "what it leads to, and root does not follow it",
-                         STR_ARG(path));
-    }
     snprintf(name, sizeof name, "%" STR_FMT, STR_ARG(path));
     return file_error(err, number, name);
 }
@@ -166,7 +159,8 @@ bool host_open_entry(const Host *host, Str path, HostEntry *out, Error *err)
         out->directory = host_open_path(host, directory_path, O_PATH | O_DIRECTORY);
     }
     if (out->directory < 0) {
-        return host_error(err, errno, errno == ENOENT || errno == ENOTDIR ? directory : path);
+        return host_open_error(host, err, errno,
+                               errno == ENOENT || errno == ENOTDIR ? directory : path);
     }
     memcpy(out->name, name.data, name.len);
     out->name[name.len] = '\0';
@@ -194,6 +188,7 @@ FileInfo host_info_from(const struct stat *status)
         .size = status->st_size,
         .mtime_ns = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec,
         .inode = status->st_ino,
+        .has_more_names = S_ISREG(status->st_mode) && status->st_nlink > 1,
     };
 }
 
@@ -230,7 +225,7 @@ bool host_stat(Host *host, Str path, FileInfo *out, Error *err)
         return true;
     }
     if (!is_absence(errno)) {
-        return host_error(err, errno, path);
+        return host_open_error(host, err, errno, path);
     }
     *out = (FileInfo){ .kind = FILE_ABSENT };
     return true;
@@ -300,8 +295,9 @@ bool host_look(Host *host, Arena *arena, Str path, size_t max, FileInfo *out, St
             return true;
         }
         /* A link says ELOOP, a socket or a device without driver ENXIO or ENODEV. */
-        return errno == ELOOP || errno == ENXIO || errno == ENODEV ? host_stat(host, path, out, err)
-                                                                   : host_error(err, errno, path);
+        return errno == ELOOP || errno == ENXIO || errno == ENODEV
+                   ? host_stat(host, path, out, err)
+                   : host_open_error(host, err, errno, path);
     }
     struct stat status;
     bool ok = fstat(descriptor, &status) == 0 || host_error(err, errno, path);
@@ -335,7 +331,7 @@ bool host_read_info(Host *host, Arena *arena, Str path, size_t max, FileInfo *in
     }
     int descriptor = host_open_path(host, name, O_RDONLY | O_NONBLOCK);
     if (descriptor < 0) {
-        return host_error(err, errno, path);
+        return host_open_error(host, err, errno, path);
     }
     bool ok = fstat(descriptor, &status) == 0 || host_error(err, errno, path);
     if (ok && !S_ISREG(status.st_mode)) {
@@ -386,23 +382,30 @@ bool host_read_link(Host *host, Arena *arena, Str path, Str *out, Error *err)
 
 bool host_real_path(Host *host, Arena *arena, Str path, Str *out, Error *err)
 {
-    char name[PATH_MAX], link[64], real[PATH_MAX];
-    BUG_IF(!host->live);
+    char name[PATH_MAX];
     if (!host_path(path, name, err)) {
         return false;
     }
     int descriptor = host_open_path(host, name, O_PATH);
     if (descriptor < 0) {
-        return host_error(err, errno, path);
+        return host_open_error(host, err, errno, path);
     }
-    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-    ssize_t len = readlink(link, real, sizeof real);
-    int number = errno;
+    bool ok = host_path_of(host, arena, descriptor, out) || host_error(err, errno, path);
     close(descriptor);
-    if (len < 0) {
-        return host_error(err, number, path);
+    return ok;
+}
+
+bool host_open_directory(const Host *host, Str path, int *out, Error *err)
+{
+    char name[PATH_MAX];
+    if (!host_path(path, name, err)) {
+        return false;
     }
-    *out = arena_copy(arena, str_from(real, (size_t)len));
+    int descriptor = host_open_path(host, name, O_PATH | O_DIRECTORY);
+    if (descriptor < 0) {
+        return host_open_error(host, err, errno, path);
+    }
+    *out = descriptor;
     return true;
 }
 
@@ -425,7 +428,7 @@ bool host_list(Host *host, Arena *arena, Str path, uint32_t max, Str **names, ui
     }
     int descriptor = host_open_path(host, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     if (descriptor < 0) {
-        return host_error(err, errno, path);
+        return host_open_error(host, err, errno, path);
     }
     DIR *stream = fdopendir(descriptor);
     if (stream == NULL) {

@@ -50,7 +50,9 @@ typedef struct FileInfo {
     gid_t gid;
     int64_t size;
     int64_t mtime_ns;
-    uint64_t inode; /* another one after a file was replaced */
+    uint64_t inode;      /* another one after a file was replaced */
+    bool planned;        /* an earlier step of a plan would make it */
+    bool has_more_names; /* of a file: hard links */
 } FileInfo;
 
 /* FILE_ABSENT is no failure, also when a directory on the way is missing. */
@@ -66,8 +68,15 @@ MUST_CHECK bool host_read_info(Host *host, Arena *arena, Str path, size_t max, F
                                Str *out, Error *err);
 MUST_CHECK bool host_read_link(Host *host, Arena *arena, Str path, Str *out, Error *err);
 /* The path by which the kernel knows what `path` leads to: all links are followed, the last part
- * too. Of a live host only. */
+ * too. */
 MUST_CHECK bool host_real_path(Host *host, Arena *arena, Str path, Str *out, Error *err);
+/* The path of a directory, or of one to be made, for a program of root that goes by names: without
+ * links, and only if no other user can put something else in its place (ERROR_DENIED: they own a
+ * directory on the way, or everybody may write to one). Without root privileges: `path` as it is. */
+MUST_CHECK bool host_guarded_path(Host *host, Arena *arena, Str path, Str *out, Error *err);
+/* A directory as a descriptor, for the process that is to run there; a link in the last place is
+ * followed. The caller closes it. */
+MUST_CHECK bool host_open_directory(const Host *host, Str path, int *out, Error *err);
 /* Names in a directory, sorted, without "." and "..". */
 MUST_CHECK bool host_list(Host *host, Arena *arena, Str path, uint32_t max, Str **names,
                           uint32_t *count, Error *err);
@@ -96,14 +105,20 @@ typedef struct FileWrite {
 MUST_CHECK bool host_write(Host *host, Str path, const FileWrite *write, Error *err);
 /* Writes into what is there, in one call: for settings of the kernel that look like files. */
 MUST_CHECK bool host_put(Host *host, Str path, Str text, Error *err);
+/* Neither changes a file with further names (hard links) that another user can have put there:
+ * ERROR_DENIED, which host_check_alone() tells beforehand. */
 MUST_CHECK bool host_set_mode(Host *host, Str path, mode_t mode, Error *err);
 MUST_CHECK bool host_set_owner(Host *host, Str path, uid_t uid, gid_t gid, Error *err);
+MUST_CHECK bool host_check_alone(Host *host, Str path, Error *err);
+/* The same for whoever hands on the content of what was read at `path`, and was `info`. */
+MUST_CHECK bool host_check_content(Host *host, Str path, const FileInfo *info, Error *err);
 /* One that is there already stays as it is. With `parents` those on the way are made too, with
  * mode 0755. */
 MUST_CHECK bool host_make_directory(Host *host, Str path, mode_t mode, bool parents, Error *err);
-/* The same, but fails when there is one already: in a directory that others may write to it could be
- * theirs. */
-MUST_CHECK bool host_create_directory(Host *host, Str path, mode_t mode, Error *err);
+/* A new one, with this owner and group (HOST_KEEP_ID: the process's). Fails when there is one already:
+ * in a directory that others may write to it could be theirs. */
+MUST_CHECK bool host_create_directory(Host *host, Str path, mode_t mode, uid_t uid, gid_t gid,
+                                      Error *err);
 /* Replaces a link, or nothing; a file or directory in its place is an error. */
 MUST_CHECK bool host_make_link(Host *host, Str path, Str target, Error *err);
 /* A file, a link, or a directory with all that is in it, but never what is mounted there. Absent

@@ -3,20 +3,72 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "sys/host_inner.h"
+
+static bool has_more_names(int descriptor, struct stat *status)
+{
+    return fstat(descriptor, status) == 0 && S_ISREG(status->st_mode) && status->st_nlink > 1;
+}
+
+/* A user who can write to a directory can link a file of another user there, unless the kernel forbids
+ * it (fs.protected_hardlinks). Links to files of their own are harmless. */
+static bool may_be_planted(const Host *host, uid_t owner, int directory)
+{
+    struct stat above;
+    const Host *machine = host->outer != NULL ? host->outer : host;
+    if (machine->follows_all) {
+        return false;
+    }
+    return fstat(directory, &above) != 0 || (above.st_mode & S_IWOTH) != 0 ||
+           (!host_trusts(machine, above.st_uid) && above.st_uid != owner);
+}
+
+static bool refuse_planted(Str path, uid_t owner, Error *err)
+{
+    return error_set(err, ERROR_DENIED,
+                     "%" STR_FMT ": this file of user %u has further hard links, and another user "
+                     "can have put this one there; root does not change its owner or mode, nor "
+                     "copy its content. If it belongs there, replace it with a copy",
+                     STR_ARG(path), (unsigned)owner);
+}
+
+static int open_with_names(Host *host, Str path, Error *err)
+{
+    HostEntry entry;
+    struct stat status;
+    if (!host_open_entry(host, path, &entry, err)) {
+        return -1;
+    }
+    int descriptor = openat(entry.directory, entry.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (descriptor < 0) {
+        host_error(err, errno, path);
+    } else if (has_more_names(descriptor, &status) &&
+               may_be_planted(host, status.st_uid, entry.directory)) {
+        refuse_planted(path, status.st_uid, err);
+        close(descriptor);
+        descriptor = -1;
+    }
+    host_entry_close(&entry);
+    return descriptor;
+}
 
 /* What stands at `path` itself, also a link: good for changing its attributes. */
 static int open_itself(Host *host, Str path, Error *err)
 {
     char name[PATH_MAX];
+    struct stat status;
     if (!host_path(path, name, err)) {
         return -1;
     }
     int descriptor = host_open_path(host, name, O_PATH | O_NOFOLLOW);
     if (descriptor < 0) {
-        host_error(err, errno, path);
+        host_open_error(host, err, errno, path);
+    } else if (has_more_names(descriptor, &status)) {
+        close(descriptor);
+        descriptor = open_with_names(host, path, err);
     }
     return descriptor;
 }
@@ -57,7 +109,7 @@ bool host_put(Host *host, Str path, Str text, Error *err)
     }
     int descriptor = host_open_path(host, name, O_WRONLY | O_NOFOLLOW);
     if (descriptor < 0) {
-        return host_error(err, errno, path);
+        return host_open_error(host, err, errno, path);
     }
     bool ok =
         write(descriptor, text.data, text.len) == (ssize_t)text.len || host_error(err, errno, path);
@@ -89,10 +141,45 @@ bool host_set_owner(Host *host, Str path, uid_t uid, gid_t gid, Error *err)
     return settle(host, descriptor, path, changed, err);
 }
 
+bool host_check_alone(Host *host, Str path, Error *err)
+{
+    int descriptor = open_itself(host, path, err);
+    return descriptor >= 0 && close(descriptor) == 0;
+}
+
+bool host_check_content(Host *host, Str path, const FileInfo *info, Error *err)
+{
+    HostEntry entry;
+    if (!info->has_more_names || info->planned) {
+        return true;
+    }
+    if (!host_open_entry(host, path, &entry, err)) {
+        return false;
+    }
+    bool ok =
+        !may_be_planted(host, info->uid, entry.directory) || refuse_planted(path, info->uid, err);
+    host_entry_close(&entry);
+    return ok;
+}
+
 /* --- Directories --------------------------------------------------------------------------- */
 
+void host_drop_passed_on(const Host *host, int directory, int made)
+{
+    struct stat status;
+    char path[64];
+    const Host *machine = host->outer != NULL ? host->outer : host;
+    if (machine->follows_all || fstat(directory, &status) != 0 ||
+        host_trusts(machine, status.st_uid)) {
+        return;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", made);
+    (void)removexattr(path, "system.posix_acl_access");
+    (void)removexattr(path, "system.posix_acl_default");
+}
+
 /* The process's umask may have taken bits away. */
-static bool settle_mode(const HostEntry *entry, mode_t mode)
+static bool settle_mode(const Host *host, const HostEntry *entry, mode_t mode)
 {
     int descriptor =
         openat(entry->directory, entry->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -100,6 +187,7 @@ static bool settle_mode(const HostEntry *entry, mode_t mode)
         return false;
     }
     struct stat status;
+    host_drop_passed_on(host, entry->directory, descriptor);
     bool ok = fstat(descriptor, &status) == 0 &&
               ((status.st_mode & 07777) == mode || change_mode(descriptor, mode));
     int number = errno;
@@ -108,7 +196,7 @@ static bool settle_mode(const HostEntry *entry, mode_t mode)
     return ok;
 }
 
-static bool make_one(Host *host, Str path, mode_t mode, bool must_be_new, Error *err)
+static bool make_one(Host *host, Str path, mode_t mode, Error *err)
 {
     HostEntry entry;
     struct stat status;
@@ -116,8 +204,8 @@ static bool make_one(Host *host, Str path, mode_t mode, bool must_be_new, Error 
         return false;
     }
     bool made = mkdirat(entry.directory, entry.name, mode) == 0;
-    bool exists = !made && errno == EEXIST && !must_be_new;
-    bool ok = made ? settle_mode(&entry, mode) && host_flush_directory(host, entry.directory)
+    bool exists = !made && errno == EEXIST;
+    bool ok = made ? settle_mode(host, &entry, mode) && host_flush_directory(host, entry.directory)
                    : exists &&
                          fstatat(entry.directory, entry.name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                          S_ISDIR(status.st_mode);
@@ -151,8 +239,8 @@ static bool make_parents(Host *host, Str path, Error *err)
         if (descriptor >= 0) {
             close(descriptor);
         } else if (errno == HOST_LINK_REFUSED) {
-            return host_error(err, errno, path);
-        } else if (!make_one(host, parent, PARENT_MODE, false, err)) {
+            return host_open_error(host, err, errno, path);
+        } else if (!make_one(host, parent, PARENT_MODE, err)) {
             return false;
         }
     }
@@ -167,16 +255,61 @@ bool host_make_directory(Host *host, Str path, mode_t mode, bool parents, Error 
     if (str_eq(path, STR("/"))) {
         return true;
     }
-    if (make_one(host, path, mode, false, err)) {
+    if (make_one(host, path, mode, err)) {
         return true;
     }
     return err->kind == ERROR_NOT_FOUND && parents && make_parents(host, path, err) &&
-           make_one(host, path, mode, false, err);
+           make_one(host, path, mode, err);
 }
 
-bool host_create_directory(Host *host, Str path, mode_t mode, Error *err)
+/* What others may have put in the place of a new directory has something in it, or is theirs. */
+static bool is_new_and_ours(int descriptor)
 {
-    return make_one(host, path, mode, true, err);
+    struct stat status;
+    int copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = copy >= 0 ? fdopendir(copy) : NULL;
+    if (directory == NULL) {
+        if (copy >= 0) {
+            close(copy);
+        }
+        return false;
+    }
+    uint32_t count = 0;
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    }
+    closedir(directory);
+    return count == 0 && fstat(descriptor, &status) == 0 && status.st_uid == geteuid();
+}
+
+bool host_create_directory(Host *host, Str path, mode_t mode, uid_t uid, gid_t gid, Error *err)
+{
+    HostEntry entry;
+    if (!host_open_entry(host, path, &entry, err)) {
+        return false;
+    }
+    int descriptor = -1;
+    bool ok = mkdirat(entry.directory, entry.name, 0700) == 0 || host_error(err, errno, path);
+    if (ok) {
+        descriptor =
+            openat(entry.directory, entry.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        ok = descriptor >= 0 || host_error(err, errno, path);
+    }
+    if (ok && !is_new_and_ours(descriptor)) {
+        ok = error_set(err, ERROR_CONFLICT, "%" STR_FMT ": another user is changing it meanwhile",
+                       STR_ARG(path));
+    }
+    if (ok) {
+        host_drop_passed_on(host, entry.directory, descriptor);
+        ok = (fchown(descriptor, uid, gid) == 0 && fchmod(descriptor, mode) == 0 &&
+              host_flush_directory(host, entry.directory)) ||
+             host_error(err, errno, path);
+    }
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    host_entry_close(&entry);
+    return ok;
 }
 
 /* --- Links --------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Links on the way to a path.
+/* Links on the way to a path, and who could put one there.
  *
  * A user who may write to a directory can put a link there and lead root elsewhere: what a site wants
  * below /home/ann would come to be in /etc. So root follows a link only when nobody else made it, or
@@ -41,7 +41,7 @@ void host_follow_begin(Host *host, uid_t root_owner)
 }
 
 /* Who owns the root can do everything below it anyway. */
-static bool is_trusted(const Host *host, uid_t owner)
+bool host_trusts(const Host *host, uid_t owner)
 {
     return owner == 0 || owner == host->root_owner || (owner == NO_USER && host->trusts_no_user);
 }
@@ -88,6 +88,8 @@ typedef struct Way {
     char path[PATH_MAX];
     size_t target_len; /* so far it says where a link leads that is not trusted; 0: no such link */
     uid_t owner;       /* of that link */
+    char link[PATH_MAX]; /* the last one that is not trusted, and whose it is */
+    uid_t link_owner;
 } Way;
 
 /* Puts what the link at the first `len` bytes says in their place. */
@@ -95,6 +97,10 @@ static bool replace_start(Way *way, size_t len, const char *target, uid_t owner,
 {
     char whole[PATH_MAX];
     const char *rest = way->path + len;
+    if (!is_trusted) {
+        snprintf(way->link, sizeof way->link, "%.*s", (int)len, way->path);
+        way->link_owner = owner;
+    }
     size_t above = len;
     while (way->path[above - 1] != '/') {
         above--;
@@ -162,7 +168,7 @@ static bool follow_first(const Host *host, Way *way, bool with_last, bool *found
         }
         if (S_ISLNK(status.st_mode)) {
             *found = true;
-            return replace_start(way, at, target, status.st_uid, is_trusted(host, status.st_uid));
+            return replace_start(way, at, target, status.st_uid, host_trusts(host, status.st_uid));
         }
         if (!check_reached(way, at, status.st_uid)) {
             return false;
@@ -172,16 +178,16 @@ static bool follow_first(const Host *host, Way *way, bool with_last, bool *found
 }
 
 /* What is opened in the end is a path without links, so nobody can put one there meanwhile. */
-static int open_followed(const Host *host, const char *path, uint64_t flags)
+static int open_followed(const Host *host, Way *way, const char *path, uint64_t flags)
 {
-    Way way = { 0 };
     unsigned links = 0;
-    snprintf(way.path, sizeof way.path, "%s", path);
+    *way = (Way){ 0 };
+    snprintf(way->path, sizeof way->path, "%s", path);
     for (unsigned i = 0; links <= LINKS_MAX && i < LINKS_MAX + RACES_MAX; i++) {
         bool found;
-        if (follow_first(host, &way, (flags & O_NOFOLLOW) == 0, &found)) {
+        if (follow_first(host, way, (flags & O_NOFOLLOW) == 0, &found)) {
             links += found;
-            int descriptor = found ? -1 : open_without_links(host, way.path, flags);
+            int descriptor = found ? -1 : open_without_links(host, way->path, flags);
             if (!found && (descriptor >= 0 || errno != ELOOP || (flags & O_NOFOLLOW) != 0)) {
                 return descriptor;
             }
@@ -195,10 +201,152 @@ static int open_followed(const Host *host, const char *path, uint64_t flags)
 
 int host_open_path(const Host *host, const char *path, uint64_t flags)
 {
+    Way way;
     int descriptor = open_without_links(host, path, flags);
     if (descriptor >= 0 || errno != ELOOP || host->outer != NULL) {
         return descriptor;
     }
     return host->follows_all ? open_with_links(host, path, flags)
-                             : open_followed(host, path, flags);
+                             : open_followed(host, &way, path, flags);
+}
+
+/* The way is gone once more to find the link; the path may be one whose last part is not looked at,
+ * but links on the way there are found first. */
+bool host_open_error(const Host *host, Error *err, int number, Str path)
+{
+    Way way;
+    char name[PATH_MAX];
+    if (number != HOST_LINK_REFUSED || !host_path(path, name, err)) {
+        return number != HOST_LINK_REFUSED && host_error(err, number, path);
+    }
+    int descriptor = open_followed(host, &way, name, O_PATH);
+    bool found = descriptor < 0 && errno == HOST_LINK_REFUSED;
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    if (!found) {
+        return error_set(err, ERROR_DENIED,
+                         "%" STR_FMT ": a symbolic link of another user was there", STR_ARG(path));
+    }
+    return error_set(err, ERROR_DENIED,
+                     "%" STR_FMT ": '%s' is a symbolic link of user %u to what that user does not "
+                     "own, and root does not follow it; to accept it, run 'chown -h root %s%s', or "
+                     "run the step as that user if it has 'user'",
+                     STR_ARG(path), way.link, (unsigned)way.link_owner,
+                     host->live ? "" : host->root, way.link);
+}
+
+/* --- Paths for programs ----------------------------------------------------------------------- */
+
+bool host_path_of(const Host *host, Arena *arena, int descriptor, Str *out)
+{
+    char link[64], real[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t len = readlink(link, real, sizeof real);
+    if (len <= 0) {
+        return false;
+    }
+    *out = arena_copy(arena, str_from(real, (size_t)len));
+    if (!host->live) {
+        *out = str_from_offset(*out, strlen(host->root));
+        *out = out->len == 0 ? STR("/") : *out;
+    }
+    return true;
+}
+
+/* Members of a group that root lets write somewhere are trusted with it. */
+static bool check_guarded(Host *host, Arena *arena, Str path, Str directory, uid_t owner,
+                          mode_t mode, Error *err)
+{
+    if (!host_trusts(host, owner)) {
+        Str name = host_user_name(host, arena, owner);
+        return error_set(err, ERROR_DENIED,
+                         "%" STR_FMT ": the directory '%" STR_FMT "' belongs to user '%" STR_FMT
+                         "', who could put something else there while root works in it",
+                         STR_ARG(path), STR_ARG(directory), STR_ARG(name));
+    }
+    if ((mode & S_IWOTH) != 0 && (mode & S_ISVTX) == 0) {
+        return error_set(err, ERROR_DENIED,
+                         "%" STR_FMT ": everybody may write to the directory '%" STR_FMT
+                         "', and could put something else there while root works in it",
+                         STR_ARG(path), STR_ARG(directory));
+    }
+    return true;
+}
+
+/* From the directory up to the root. Takes the descriptor. */
+static bool check_all_above(Host *host, Arena *arena, Str path, int descriptor, Error *err)
+{
+    struct stat root, status;
+    Str directory;
+    bool ok = fstat(host->root_descriptor, &root) == 0 || host_error(err, errno, path);
+    for (bool at_root = false; ok && !at_root;) {
+        ok = (fstat(descriptor, &status) == 0 &&
+              host_path_of(host, arena, descriptor, &directory)) ||
+             host_error(err, errno, path);
+        ok = ok && check_guarded(host, arena, path, directory, status.st_uid, status.st_mode, err);
+        at_root = status.st_dev == root.st_dev && status.st_ino == root.st_ino;
+        if (ok && !at_root) {
+            int above = openat(descriptor, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+            ok = above >= 0 || host_error(err, errno, path);
+            close(descriptor);
+            descriptor = above;
+        }
+    }
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return ok;
+}
+
+/* The part of the path that is there, opened, and its length. */
+static bool open_present(Host *host, Arena *arena, Str path, size_t *len, int *out, Error *err)
+{
+    char name[PATH_MAX];
+    PlannedFile planned;
+    for (Str at = path;;) {
+        bool is_planned = host_plan_find(host, at, &planned);
+        if (is_planned && planned.info.kind == FILE_DIRECTORY &&
+            !check_guarded(host, arena, path, at, planned.info.uid, planned.info.mode, err)) {
+            return false;
+        }
+        if (!host_path(at, name, err)) {
+            return false;
+        }
+        *out = is_planned ? -1 : host_open_path(host, name, O_PATH | O_DIRECTORY);
+        if (*out >= 0) {
+            *len = at.len;
+            return true;
+        }
+        if ((!is_planned && errno != ENOENT) || at.len == 1) {
+            return host_open_error(host, err, errno, path);
+        }
+        size_t slash = str_find_last(at, STR("/"));
+        at = slash == 0 ? STR("/") : str_slice(at, 0, slash);
+    }
+}
+
+bool host_guarded_path(Host *host, Arena *arena, Str path, Str *out, Error *err)
+{
+    int descriptor;
+    size_t len;
+    if (host->follows_all) {
+        *out = path;
+        return true;
+    }
+    while (path.len > 1 && path.data[path.len - 1] == '/') {
+        path.len--;
+    }
+    if (!open_present(host, arena, path, &len, &descriptor, err)) {
+        return false;
+    }
+    Str real;
+    if (!host_path_of(host, arena, descriptor, &real)) {
+        bool failed = host_error(err, errno, path);
+        close(descriptor);
+        return failed;
+    }
+    Str rest = len > 1 ? str_from_offset(path, len) : path.len > 1 ? path : STR_EMPTY;
+    *out = arena_join(arena, real.len == 1 && rest.len > 0 ? STR_EMPTY : real, rest, STR_EMPTY);
+    return check_all_above(host, arena, path, descriptor, err);
 }

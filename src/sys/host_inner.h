@@ -54,6 +54,12 @@ struct Host {
 bool host_path(Str path, char out[PATH_MAX], Error *err);
 /* host_follow.c: openat2 below the root; -1 and errno, HOST_LINK_REFUSED among them. */
 int host_open_path(const Host *host, const char *path, uint64_t flags);
+/* The path by which the kernel knows what is opened, seen from the root; false and errno. */
+bool host_path_of(const Host *host, Arena *arena, int descriptor, Str *out);
+/* What it failed with, for people: as host_error, and for a link which one it is. Always false. */
+bool host_open_error(const Host *host, Error *err, int number, Str path);
+/* Whether that user may lead root anywhere; of a machine. */
+bool host_trusts(const Host *host, uid_t owner);
 void host_follow_begin(Host *host, uid_t root_owner);
 enum {
     HOST_LINK_REFUSED = 10000 /* beyond all that the kernel says */
@@ -69,6 +75,9 @@ typedef struct HostEntry {
 } HostEntry;
 
 bool host_open_entry(const Host *host, Str path, HostEntry *out, Error *err);
+/* Something was made in the directory: takes from it the rights that the directory passes on (its default
+ * ACL) when that is another user's, who would get into what root made for others. */
+void host_drop_passed_on(const Host *host, int directory, int made);
 void host_entry_close(HostEntry *entry);
 
 /* host_plan.c: false when the plan has nothing there. What is found stays as long as the host. */

@@ -45,6 +45,7 @@ void host_plan_put(Host *host, Str path, const PlannedFile *file)
         PlannedFile *kept = ARENA_NEW(&plan->arena, PlannedFile);
         *kept =
             (PlannedFile){ .info = file->info, .content = arena_copy(&plan->arena, file->content) };
+        kept->info.planned = true;
         kept->info.size = (int64_t)file->content.len;
         str_map_put(&plan->files, arena_copy(&plan->arena, path), kept);
     }

@@ -2,6 +2,8 @@
  * meanwhile leads the removal elsewhere. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -12,6 +14,12 @@ enum {
     DEPTH_MAX = 200 /* each level holds a descriptor */
 };
 
+/* What is nested deeper is moved up into the tree's first directory, and removed from there. */
+typedef struct Removal {
+    int top; /* that directory; -1: it is none */
+    uint64_t moved;
+} Removal;
+
 /* What is mounted at `name` is EXDEV, also when it is of the same file system (a bind mount), which
  * no device number tells. */
 static int open_unmounted(int directory, const char *name)
@@ -20,9 +28,10 @@ static int open_unmounted(int directory, const char *name)
                        RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
 }
 
-static bool remove_at(int directory, const char *name, unsigned depth, Error *err);
+static bool remove_at(Removal *removal, int directory, const char *name, unsigned depth,
+                      Error *err);
 
-static bool remove_inside(int descriptor, unsigned depth, Error *err)
+static bool remove_inside(Removal *removal, int descriptor, unsigned depth, Error *err)
 {
     DIR *stream = fdopendir(descriptor);
     if (stream == NULL) {
@@ -31,14 +40,26 @@ static bool remove_inside(int descriptor, unsigned depth, Error *err)
     bool ok = true;
     for (struct dirent *entry; ok && (entry = readdir(stream)) != NULL;) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            ok = remove_at(dirfd(stream), entry->d_name, depth, err);
+            ok = remove_at(removal, dirfd(stream), entry->d_name, depth, err);
         }
     }
     closedir(stream);
     return ok;
 }
 
-static bool remove_at(int directory, const char *name, unsigned depth, Error *err)
+static bool move_up(Removal *removal, int directory, const char *name, Error *err)
+{
+    char place[40];
+    do {
+        snprintf(place, sizeof place, ".eden-removed-%" PRIu64, removal->moved++);
+        if (renameat2(directory, name, removal->top, place, RENAME_NOREPLACE) == 0) {
+            return true;
+        }
+    } while (errno == EEXIST);
+    return host_error(err, errno, str_from_c(name));
+}
+
+static bool remove_at(Removal *removal, int directory, const char *name, unsigned depth, Error *err)
 {
     if (unlinkat(directory, name, 0) == 0 || errno == ENOENT) {
         return true;
@@ -56,9 +77,9 @@ static bool remove_at(int directory, const char *name, unsigned depth, Error *er
     }
     if (depth == DEPTH_MAX) {
         close(descriptor);
-        return error_set(err, ERROR_LIMIT, "%s: directories are nested too deep", name);
+        return move_up(removal, directory, name, err);
     }
-    if (!remove_inside(descriptor, depth + 1, err)) {
+    if (!remove_inside(removal, descriptor, depth + 1, err)) {
         return error_wrap(err, "%s", name);
     }
     return unlinkat(directory, name, AT_REMOVEDIR) == 0 || errno == ENOENT ||
@@ -71,8 +92,19 @@ bool host_remove(Host *host, Str path, Error *err)
     if (!host_open_entry(host, path, &entry, err)) {
         return err->kind == ERROR_NOT_FOUND;
     }
-    bool ok = remove_at(entry.directory, entry.name, 0, err) ||
-              error_wrap(err, "cannot remove '%" STR_FMT "'", STR_ARG(path));
+    Removal removal = { .top = open_unmounted(entry.directory, entry.name) };
+    uint64_t before;
+    bool ok;
+    do {
+        before = removal.moved;
+        ok = remove_at(&removal, entry.directory, entry.name, 0, err);
+    } while (!ok && removal.moved > before);
+    if (!ok) {
+        error_wrap(err, "cannot remove '%" STR_FMT "'", STR_ARG(path));
+    }
+    if (removal.top >= 0) {
+        close(removal.top);
+    }
     if (ok && !host_flush_directory(host, entry.directory)) {
         ok = host_error(err, errno, path);
     }

@@ -34,7 +34,7 @@ bool host_reader_open(Host *host, Str path, HostReader **out, Error *err)
     if (ok) {
         reader->descriptor = host_open_path(host, reader->path, O_RDONLY | O_NONBLOCK);
         ok = (reader->descriptor >= 0 && fstat(reader->descriptor, &status) == 0) ||
-             host_error(err, errno, path);
+             host_open_error(host, err, errno, path);
     }
     if (ok && !S_ISREG(status.st_mode)) {
         ok = error_set(err, ERROR_INVALID, "%" STR_FMT " is not a file", STR_ARG(path));
@@ -99,6 +99,9 @@ bool host_writer_open(Host *host, Str path, HostWriter **out, Error *err)
         writer->descriptor = openat(entry.directory, entry.name,
                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         int number = errno;
+        if (writer->descriptor >= 0) {
+            host_drop_passed_on(host, entry.directory, writer->descriptor);
+        }
         host_entry_close(&entry);
         ok = writer->descriptor >= 0 || host_error(err, number, path);
     }

@@ -56,6 +56,13 @@ void own_pages_release(void)
     }
 }
 
+void own_heap_keep(void)
+{
+    /* A buffer of a large answer would be given back with each, and its pages be zeroed again. */
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_SPARE);
+    (void)mallopt(M_TRIM_THRESHOLD, 2 * HEAP_SPARE);
+}
+
 void own_heap_trim(void)
 {
     if (mallinfo2().fordblks > HEAP_SPARE) {

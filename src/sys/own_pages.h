@@ -6,6 +6,9 @@
  * page cache. Any thread. Not while a debugger is attached: its breakpoints lie in such pages. */
 void own_pages_release(void);
 
+/* Lets the allocator keep some megabytes that are free, for a daemon that answers requests and calls the
+ * next one from time to time. */
+void own_heap_keep(void);
 /* Gives free memory back when there is much of it, as a burst of requests leaves behind: the allocator
  * keeps it for itself otherwise. Cheap when there is none. Any thread. */
 void own_heap_trim(void);

@@ -46,14 +46,18 @@ typedef struct Child {
     const char *const *candidates; /* paths to try to execute; ends with NULL */
     const char *const *env;
     int descriptors[3];
-    ChildStage stage;
-    int failure; /* errno; 0: it runs */
+    int directory; /* opened by the parent; -1: entered by its name */
+    int report;    /* of a child with memory of its own: a pipe for its failure; else -1 */
+    struct {
+        ChildStage stage;
+        int number; /* errno; 0: it runs */
+    } failure;
 } Child;
 
 NO_SANITIZE static bool child_fail(Child *child, ChildStage stage)
 {
-    child->stage = stage;
-    child->failure = errno;
+    child->failure.stage = stage;
+    child->failure.number = errno;
     return false;
 }
 
@@ -89,6 +93,7 @@ NO_SANITIZE static bool child_become_user(Child *child)
 /* The interpreter of a script opens it once more, so it stays open in the program that runs. */
 #define PROGRAM_DESCRIPTOR 3
 #define PROGRAM_PATH       "/proc/self/fd/3"
+#define REPORT_DESCRIPTOR  4
 
 NO_SANITIZE static bool child_take_program(Child *child)
 {
@@ -102,6 +107,9 @@ NO_SANITIZE static bool child_prepare(Child *child)
 {
     const ProcessSpec *spec = child->spec;
     setsid();
+    if (child->directory >= 0 && fchdir(child->directory) != 0) {
+        return child_fail(child, STAGE_DIRECTORY);
+    }
     for (int i = 0; i < 3; i++) {
         /* The two are never the same: the parent lifted its own above these. */
         if (syscall(SYS_dup3, child->descriptors[i], i, 0) < 0) {
@@ -111,8 +119,18 @@ NO_SANITIZE static bool child_prepare(Child *child)
     if (spec->program != 0 && !child_take_program(child)) {
         return false;
     }
-    syscall(SYS_close_range, spec->program != 0 ? PROGRAM_DESCRIPTOR + 1u : 3u, ~0u, 0u);
-    if (spec->root != NULL && (chroot(spec->root) != 0 || chdir("/") != 0)) {
+    if (child->report >= 0) {
+        if (syscall(SYS_dup3, child->report, REPORT_DESCRIPTOR, O_CLOEXEC) < 0) {
+            return child_fail(child, STAGE_OTHER);
+        }
+        child->report = REPORT_DESCRIPTOR; /* the other one is closed with all that follow */
+    }
+    if (spec->program == 0) {
+        syscall(SYS_close_range, PROGRAM_DESCRIPTOR, PROGRAM_DESCRIPTOR, 0u);
+    }
+    syscall(SYS_close_range, REPORT_DESCRIPTOR + (child->report >= 0 ? 1u : 0u), ~0u, 0u);
+    bool stays = child->directory >= 0;
+    if (spec->root != NULL && (chroot(spec->root) != 0 || (!stays && chdir("/") != 0))) {
         return child_fail(child, STAGE_ROOT);
     }
     if (spec->set_umask) {
@@ -122,10 +140,18 @@ NO_SANITIZE static bool child_prepare(Child *child)
         return false;
     }
     /* As the user: a directory that he may not enter is his problem. */
-    if (spec->directory != NULL && chdir(spec->directory) != 0) {
+    if (!stays && spec->directory != NULL && chdir(spec->directory) != 0) {
         return child_fail(child, STAGE_DIRECTORY);
     }
     return true;
+}
+
+NO_SANITIZE static void child_end(const Child *child)
+{
+    if (child->report >= 0) {
+        syscall(SYS_write, child->report, &child->failure, sizeof child->failure);
+    }
+    _exit(127);
 }
 
 NO_SANITIZE static int child_main(void *argument)
@@ -133,7 +159,7 @@ NO_SANITIZE static int child_main(void *argument)
     Child *child = argument;
     child_reset_signals();
     if (!child_prepare(child)) {
-        _exit(127);
+        child_end(child);
     }
     int failure = ENOENT;
     for (const char *const *path = child->candidates; *path != NULL; path++) {
@@ -149,7 +175,8 @@ NO_SANITIZE static int child_main(void *argument)
     }
     errno = failure;
     child_fail(child, STAGE_EXEC);
-    _exit(127);
+    child_end(child);
+    return 127;
 }
 
 /* --- What the child needs ------------------------------------------------------------------- */
@@ -241,17 +268,22 @@ const char *const *process_environment_as(Arena *arena, uid_t uid, const char *c
     return list_environment(arena, uid != geteuid(), extra);
 }
 
-/* A descriptor below 3 would be overwritten while the child sets up its own. */
-static int lift(int descriptor)
+/* A low descriptor would be overwritten while the child sets up its own. */
+static int lift_above(int descriptor, int last)
 {
-    if (descriptor < 0 || descriptor > 2) {
+    if (descriptor < 0 || descriptor > last) {
         return descriptor;
     }
-    int lifted = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+    int lifted = fcntl(descriptor, F_DUPFD_CLOEXEC, last + 1);
     int number = errno;
     close(descriptor);
     errno = number;
     return lifted;
+}
+
+static int lift(int descriptor)
+{
+    return lift_above(descriptor, 2);
 }
 
 /* Input is a file in memory: nobody has to feed it, and a child that does not read it breaks no
@@ -385,24 +417,25 @@ enum {
 typedef struct Running {
     pid_t pid;
     int pidfd;
+    int64_t deadline_us;
+    bool is_late; /* it had to be ended before it was the program */
     Output outputs[2];
 } Running;
 
 static bool tell_failure(const Child *child, Error *err)
 {
     const ProcessSpec *spec = child->spec;
-    switch (child->stage) {
-    case STAGE_ROOT: return file_error(err, child->failure, spec->root);
-    case STAGE_DIRECTORY: return file_error(err, child->failure, spec->directory);
+    int number = child->failure.number;
+    switch (child->failure.stage) {
+    case STAGE_ROOT: return file_error(err, number, spec->root);
+    case STAGE_DIRECTORY: return file_error(err, number, spec->directory);
     case STAGE_USER:
         return error_set(err, ERROR_DENIED, "cannot run '%s' as user %u: %s", spec->argv[0],
-                         spec->uid, strerror(child->failure));
-    case STAGE_EXEC:
-        file_error(err, child->failure, spec->argv[0]);
-        return error_wrap(err, "cannot run");
+                         spec->uid, strerror(number));
+    case STAGE_EXEC: file_error(err, number, spec->argv[0]); return error_wrap(err, "cannot run");
     case STAGE_OTHER: break;
     }
-    return error_set(err, ERROR_OS, "cannot run '%s': %s", spec->argv[0], strerror(child->failure));
+    return error_set(err, ERROR_OS, "cannot run '%s': %s", spec->argv[0], strerror(number));
 }
 
 #ifdef __SANITIZE_THREAD__
@@ -415,9 +448,39 @@ int __clone(int (*function)(void *), void *stack, int flags, void *context, ...)
 #define CLONE clone
 #endif
 
+static bool is_cancelled(const ProcessSpec *spec)
+{
+    return spec->cancelled != NULL && atomic_load_explicit(spec->cancelled, memory_order_relaxed);
+}
+
+static int wait_ms(const ProcessSpec *spec, int64_t deadline_us)
+{
+    int64_t left_ms = (deadline_us - clock_monotonic_us() + 999) / 1000;
+    int64_t wait = left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : left_ms;
+    return (int)(spec->cancelled != NULL && wait > CANCEL_LOOK_MS ? CANCEL_LOOK_MS : wait);
+}
+
+/* Until the child is the program, has failed, or is late. */
+static void await_report(Child *child, Running *running, int report)
+{
+    struct pollfd polled = { .fd = report, .events = POLLIN };
+    int found = 0;
+    while (found <= 0 && !running->is_late) {
+        found = poll(&polled, 1, wait_ms(child->spec, running->deadline_us));
+        running->is_late = found <= 0 && (is_cancelled(child->spec) ||
+                                          clock_monotonic_us() >= running->deadline_us);
+    }
+    if (running->is_late) {
+        kill(running->pid, SIGKILL);
+    } else {
+        /* All of it or, at the end of the pipe, nothing. */
+        (void)!read(report, &child->failure, sizeof child->failure);
+    }
+}
+
 /* The calling thread stands still until the child has called exec or ended. Signals are blocked
  * meanwhile: a handler must not run in the child, on the parent's memory. */
-static bool start(Child *child, Running *running, Error *err)
+static int start_shared(Child *child, Running *running)
 {
     char stack[STACK_SIZE] __attribute__((aligned(16)));
     sigset_t all, before;
@@ -427,10 +490,47 @@ static bool start(Child *child, Running *running, Error *err)
     running->pid = CLONE(child_main, stack + sizeof stack, flags, child, &running->pidfd);
     int number = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (running->pid < 0) {
+    return running->pid < 0 ? number : 0;
+}
+
+/* A user whom the child has become can stop it before it is the program, and whoever stands still
+ * until then would do so for ever. So it gets memory of its own, and nobody waits longer than for the
+ * program itself. */
+static int start_apart(Child *child, Running *running)
+{
+    char stack[STACK_SIZE] __attribute__((aligned(16)));
+    int report[2];
+    sigset_t all, before;
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        return errno;
+    }
+    child->report = lift_above(report[1], REPORT_DESCRIPTOR);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    running->pid = child->report < 0 ? -1
+                                     : CLONE(child_main, stack + sizeof stack,
+                                             CLONE_PIDFD | SIGCHLD, child, &running->pidfd);
+    int number = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (child->report >= 0) {
+        close(child->report);
+    }
+    if (running->pid > 0) {
+        await_report(child, running, report[0]);
+    }
+    close(report[0]);
+    return running->pid < 0 ? number : 0;
+}
+
+static bool start(Child *child, Running *running, Error *err)
+{
+    const ProcessSpec *spec = child->spec;
+    bool is_others = spec->as_user && spec->uid != geteuid();
+    int number = is_others ? start_apart(child, running) : start_shared(child, running);
+    if (number != 0) {
         return error_set(err, ERROR_OS, "cannot start a process: %s", strerror(number));
     }
-    if (child->failure != 0) {
+    if (child->failure.number != 0) {
         siginfo_t info;
         waitid(P_PIDFD, (id_t)running->pidfd, &info, WEXITED);
         close(running->pidfd);
@@ -451,12 +551,7 @@ static bool watch(const ProcessSpec *spec, Running *running, int64_t deadline_us
     struct pollfd polled[3] = { { .fd = running->pidfd, .events = POLLIN },
                                 { .fd = running->outputs[0].descriptor, .events = POLLIN },
                                 { .fd = running->outputs[1].descriptor, .events = POLLIN } };
-    int64_t left_ms = (deadline_us - clock_monotonic_us() + 999) / 1000;
-    int64_t wait_ms = left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : left_ms;
-    if (spec->cancelled != NULL && wait_ms > CANCEL_LOOK_MS) {
-        wait_ms = CANCEL_LOOK_MS;
-    }
-    if (poll(polled, 3, (int)wait_ms) <= 0) {
+    if (poll(polled, 3, wait_ms(spec, deadline_us)) <= 0) {
         return false;
     }
     /* Standard error first: it was looked at last, so what was written there before the output is
@@ -469,23 +564,26 @@ static bool watch(const ProcessSpec *spec, Running *running, int64_t deadline_us
     return polled[0].revents != 0;
 }
 
-static bool is_cancelled(const ProcessSpec *spec)
-{
-    return spec->cancelled != NULL && atomic_load_explicit(spec->cancelled, memory_order_relaxed);
-}
-
 static bool is_too_loud(const ProcessSpec *spec, const Running *running)
 {
     return spec->end_at_max && (running->outputs[0].cut || running->outputs[1].cut);
 }
 
+static int64_t deadline_of(const ProcessSpec *spec)
+{
+    int64_t start_us = clock_monotonic_us();
+    return spec->timeout_ms <= 0 || spec->timeout_ms > (INT64_MAX - start_us) / 1000
+               ? INT64_MAX
+               : start_us + spec->timeout_ms * 1000;
+}
+
 /* Runs until the program ended by itself, or was ended. */
 static ProcessEnding live(const ProcessSpec *spec, Running *running)
 {
-    int64_t start_us = clock_monotonic_us();
-    int64_t deadline_us = spec->timeout_ms <= 0 || spec->timeout_ms > (INT64_MAX - start_us) / 1000
-                              ? INT64_MAX
-                              : start_us + spec->timeout_ms * 1000;
+    int64_t deadline_us = running->deadline_us;
+    if (running->is_late) {
+        return is_cancelled(spec) ? PROCESS_CANCELLED : PROCESS_TIMED_OUT;
+    }
     while (!is_cancelled(spec) && !is_too_loud(spec, running) && !running->outputs[0].refused &&
            clock_monotonic_us() < deadline_us) {
         if (watch(spec, running, deadline_us)) {
@@ -538,10 +636,16 @@ static void close_all(int *descriptors, size_t count)
     }
 }
 
-bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Error *err)
+/* Only root has to look where links of others lead: the kernel holds back everybody else. */
+static bool open_directory(const ProcessSpec *spec, int *out, Error *err)
 {
-    /* Standard input, then reading and writing end of the other two. */
-    int ends[5] = { -1, -1, -1, -1, -1 };
+    *out = -1;
+    return spec->host == NULL || spec->directory == NULL || (spec->as_user && spec->uid != 0) ||
+           host_open_directory(spec->host, str_from_c(spec->directory), out, err);
+}
+
+static bool open_ends(const ProcessSpec *spec, int ends[5], Error *err)
+{
     ends[0] = open_input(spec->input, spec->input_file);
     bool ok = ends[0] >= 0;
     for (int i = 1; ok && i < 5; i += 2) {
@@ -550,19 +654,28 @@ bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Erro
         ends[i + 1] = lift(ends[i + 1]);
         ok = ok && ends[i] >= 0 && ends[i + 1] >= 0 && fcntl(ends[i], F_SETFL, O_NONBLOCK) == 0;
     }
-    if (!ok) {
-        error_set(err, ERROR_OS, "cannot run '%s': %s", spec->argv[0], strerror(errno));
+    return ok || error_set(err, ERROR_OS, "cannot run '%s': %s", spec->argv[0], strerror(errno));
+}
+
+bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Error *err)
+{
+    /* Standard input, then reading and writing end of the other two. */
+    int ends[5] = { -1, -1, -1, -1, -1 }, directory;
+    if (!open_directory(spec, &directory, err) || !open_ends(spec, ends, err)) {
         close_all(ends, COUNT_OF(ends));
+        close_all(&directory, 1);
         return false;
     }
     const char *const *env = spec->env != NULL ? spec->env : process_environment(arena, NULL);
     Child child = { .spec = spec,
                     .candidates = list_candidates(arena, spec, env),
                     .env = env,
+                    .directory = directory,
+                    .report = -1,
                     .descriptors = { ends[0], ends[2], spec->join_output ? ends[2] : ends[4] } };
-    Running running = { 0 };
-    ok = start(&child, &running, err);
-    int given[] = { ends[0], ends[2], ends[4] };
+    Running running = { .deadline_us = deadline_of(spec) };
+    bool ok = start(&child, &running, err);
+    int given[] = { ends[0], ends[2], ends[4], directory };
     close_all(given, COUNT_OF(given));
     if (!ok) {
         close(ends[1]);

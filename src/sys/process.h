@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "sys/host.h"
 
 typedef void (*ProcessLine)(void *context, Str line);
 /* False ends the program. */
@@ -27,7 +28,10 @@ typedef struct ProcessSpec {
     int input_file;          /* a descriptor, read from its start, instead; 0: none */
     const char *root;        /* NULL: this process's; else changed to before all that follows */
     const char *directory;   /* NULL: as it is, or "/" in another root */
-    bool as_user;            /* with the ids below; otherwise as this process */
+    /* Whose directory that is, NULL: nothing is known. What runs as root then follows only the links
+     * that the host follows; another user goes wherever they may go. */
+    const Host *host;
+    bool as_user; /* with the ids below; otherwise as this process */
     uid_t uid;
     gid_t gid;
     const gid_t *groups;

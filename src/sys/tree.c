@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -19,9 +20,15 @@ enum {
 
 bool tree_open(const char *root, Tree *out, Error *err)
 {
+    struct stat status, own;
     out->root = root;
     out->descriptor = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return out->descriptor >= 0 || file_error(err, errno, root);
+    if (out->descriptor < 0) {
+        return file_error(err, errno, root);
+    }
+    out->live = fstat(out->descriptor, &status) == 0 && stat("/", &own) == 0 &&
+                status.st_dev == own.st_dev && status.st_ino == own.st_ino;
+    return true;
 }
 
 void tree_close(Tree *tree)
@@ -32,11 +39,13 @@ void tree_close(Tree *tree)
     tree->descriptor = -1;
 }
 
-/* -1 and errno as open(2) has it. */
+/* -1 and errno as open(2) has it. Nothing leads out of our own root. There the kernel is not asked to
+ * see to it: it refuses a path with ".." (EAGAIN), as most links in /sys are, whenever something is
+ * renamed anywhere meanwhile, and any user can do that all the time. */
 static int open_in(const Tree *tree, const char *path, int flags)
 {
-    return open_within(tree->descriptor, path, (uint64_t)flags,
-                       RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+    uint64_t inside = tree->live ? 0 : RESOLVE_IN_ROOT;
+    return open_within(tree->descriptor, path, (uint64_t)flags, inside | RESOLVE_NO_MAGICLINKS);
 }
 
 static bool read_descriptor(int descriptor, Arena *arena, const char *path, size_t max, Str *out,

@@ -10,6 +10,7 @@
 typedef struct Tree {
     int descriptor;
     const char *root; /* as given, for messages; borrowed */
+    bool live;        /* it is our own "/" */
 } Tree;
 
 /* Fails with ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS; the tree is then closed. */

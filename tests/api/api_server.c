@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "cluster/state.h"
 #include "net/watch.h"
 #include "store/keys.h"
 #include "sys/file.h"
@@ -28,6 +29,14 @@ static void describe(void *context, const Peer *peer, Caller *out)
 static void signalled(void *context, bool readable, bool writable)
 {
     loop_stop(context);
+}
+
+static void ignore(void *context)
+{
+}
+
+static void ignore_error(void *context, const Error *err)
+{
 }
 
 static Str read_whole(Arena *arena, const char *path)
@@ -79,11 +88,12 @@ int main(int argc, char **argv)
     arena_init(&arena, ARENA_UNLIMITED);
     Loop *loop = loop_new();
     Store *store = store_open_memory(loop, NULL);
-    Api *api = api_new(&(ApiSettings){
-        .at = { loop, store, KEYS_PREFIX }, .cluster = STR("blue"), .describe = describe });
+    ClusterStore at = { loop, store, KEYS_PREFIX };
+    State *state = at.state =
+        state_new(&at, &(StateEvents){ .ready = ignore, .stale = ignore_error, .current = ignore });
+    Api *api = api_new(&(ApiSettings){ .at = at, .cluster = STR("blue"), .describe = describe });
     HttpServerOptions options = http_server_defaults();
     options.loop = loop;
-    options.body_max = API_LOCAL_BODY_MAX;
     api_serve(api, &options);
     HttpServer *server = http_server_new(&options);
     ListenerOptions listening = listener_defaults();
@@ -104,6 +114,8 @@ int main(int argc, char **argv)
     watch_free(watch);
     http_server_free(server);
     api_free(api);
+    state_stop(state);
+    state_free(state);
     store_close(store);
     tls_context_free(tls);
     loop_free(loop);

@@ -66,13 +66,13 @@ class Server:
         self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(timeout=30) == 0
 
-    def ask(self, path, *args, local=False):
+    def ask(self, path, *args, local=False, stdin=None):
         """An answer with all that was said, as it came."""
         where = ["--unix-socket", self.socket] if local else ["--insecure"]
         base = "http://localhost" if local else f"https://127.0.0.1:{self.port}"
         done = subprocess.run(
             ["curl", "--silent", "--show-error", "--path-as-is", "--max-time", "30", "--include",
-             "--http1.1", *where, *args, base + path], capture_output=True)  # fmt: skip
+             "--http1.1", *where, *args, base + path], stdin=stdin, capture_output=True)  # fmt: skip
         assert done.returncode == 0, done.stderr
         head, _, body = done.stdout.partition(b"\r\n\r\n")
         return Answer(head, body)

@@ -72,6 +72,26 @@ def test_pages_of_others_may_change_nothing(server):
     assert server.ask("/v1/join", "-H", f"Origin: {own}", "--json", "{}").status == 503
 
 
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_no_header_that_decides_is_taken_twice(server, version):
+    """Whichever of the two is looked at, somebody else may have looked at the other."""
+    own = f"https://127.0.0.1:{server.port}"
+    for first, second in ((own, "https://evil.example"), ("https://evil.example", own), (own, own)):
+        answer = server.ask("/v1/join", version, "-H", f"Origin: {first}", "-H", f"Origin: {second}",
+                            "--json", "{}")
+        assert answer.status == 400, (first, second)
+        assert answer.json()["detail"] == "more than one 'Origin' header"
+    for name in ("Authorization", "Eden-CSRF", "If-Match", "If-None-Match", "Idempotency-Key",
+                 "Content-Type", "Eden-Reason"):
+        for local in (False, True):
+            if local and version == "--http2":
+                continue  # not on the Unix socket
+            answer = server.ask("/v1/session", version, "-H", f"{name}: a", "-H", f"{name.lower()}: b",
+                                local=local)
+            assert answer.status == 400, name
+            assert answer.json()["detail"] == f"more than one '{name}' header"
+
+
 def test_what_somebody_stored_is_never_a_page(server):
     """A value is JSON inside JSON, whatever it looks like and whoever is asked for it."""
     page = "<!doctype html><script>alert(1)</script>"

@@ -1,6 +1,7 @@
 """What people do with the API, by curl: on the Unix socket, and from outside."""
 
 import socket
+import ssl
 
 from served import Answer
 
@@ -76,6 +77,65 @@ def test_what_http_forbids_is_told_as_all_else(server):
         assert (answer.status, told["status"], told["code"]) == (status, status, code), request[:60]
         assert told["type"] == f"urn:eden:problem:{code}" and told["detail"] and told["title"]
         assert answer.field("cache-control") == "no-store"
+
+
+def head_of(method, path, *fields):
+    lines = (f"{method} {path} HTTP/1.1", "Host: a", *fields)
+    return "".join(f"{line}\r\n" for line in (*lines, "")).encode()
+
+
+def test_a_body_is_refused_before_it_is_read(server):
+    """Nothing but the head is sent, and the answer is there."""
+    json_type = "Content-Type: application/json"
+    cases = (
+        ("POST", "/v1/tokens", "65537", json_type, 413,
+         "a body of 65537 bytes, and this address takes 65536 at most"),
+        ("PUT", "/v1/store?key=a", "4194305", json_type, 413, "4194305"),
+        ("POST", "/v1/tokens", "2", "Content-Type: text/plain", 415, "application/json"),
+        ("POST", "/v1/tokens", "2", "X-None: x", 415, "application/json"),
+        ("PATCH", "/v1/config/a", "2", "Content-Type: text/plain", 415,
+         "application/merge-patch+json, application/json"),
+        ("GET", "/v1/nodes", "2", json_type, 400, "this address takes no body"),
+        ("POST", "/v1/nope", "2", json_type, 404, "no such"),
+    )
+    for method, path, length, kind, status, said in cases:
+        answer = raw(server, head_of(method, path, f"Content-Length: {length}", kind))
+        told = answer.json()
+        assert (answer.status, told["status"]) == (status, status), (method, path)
+        assert said in told["detail"], told
+        assert answer.field("content-type") == "application/problem+json"
+        assert answer.field("accept") == (said if status == 415 else None)
+
+
+def test_of_a_stranger_no_body_is_read(server):
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with socket.create_connection(("127.0.0.1", server.port), 30) as plain:
+        with context.wrap_socket(plain) as connection:
+            connection.sendall(head_of("PUT", "/v1/store?key=a", "Content-Length: 1000000",
+                                       "Content-Type: application/json")
+                               .replace(b"Host: a", b"Host: 127.0.0.1"))
+            got = b""
+            while piece := connection.recv(65536):
+                got += piece
+    assert got.startswith(b"HTTP/1.1 401 ") and b"Connection: close" in got
+
+
+def test_the_same_of_http_2(server, tmp_path):
+    large = tmp_path / "large"
+    large.write_bytes(b'"' + b"x" * 200000 + b'"')
+    for path, words, status, code in (
+        ("/v1/join", ("--json", f"@{large}"), 413, "too-large"),
+        ("/v1/join", ("-d", "{}"), 415, "media-type"),
+        ("/v1/tokens", ("--json", f"@{large}"), 401, "unauthenticated"),
+        # Without a length: what it is told when it is more.
+        ("/v1/join", ("-X", "POST", "-T", "-", "-H", "Content-Type: application/json"), 413,
+         "too-large"),
+    ):
+        with large.open("rb") as stream:
+            answer = server.ask(path, "--http2", *words, stdin=stream)
+        assert (answer.status, answer.json()["code"]) == (status, code), (path, words)
 
 
 def test_the_same_holds_for_http_2(server, tmp_path):

@@ -135,7 +135,8 @@ def test_fields_of_requests_and_answers_are_described(described):
     assert set(paths["/v1/config"]["post"]["responses"]["201"]["headers"]) == {
         "ETag", "Location", "Idempotent-Replayed"}
     assert set(paths["/v1/config/{name}"]["put"]["responses"]["200"]["headers"]) == {"ETag"}
-    assert set(paths["/v1/config"]["get"]["responses"]["200"]["headers"]) == set()
+    assert set(paths["/v1/config"]["get"]["responses"]["200"]["headers"]) == {
+        "Eden-Stale-Since"}
     problems = described["components"]["responses"]
     assert set(problems["Problem429"]["headers"]) == {"Retry-After"}
     assert set(problems["Problem401"]["headers"]) == {"WWW-Authenticate"}

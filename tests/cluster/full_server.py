@@ -67,6 +67,21 @@ def check_full(server, kept):
     assert "disk is full" in str(server.api("GET", "/readyz")[1]["problems"])
 
 
+def restart_while_full(server, ballast):
+    """It needs room for starting, and has what it kept back."""
+    for end in (server.stop, server.kill):
+        end()
+        fill(ballast)  # what it has given away in the end, too
+        server.start(ready=True)
+        fill(ballast)
+
+
+def back_up_while_full(server, path):
+    """It needs no room there, only where it is written."""
+    server.call("backup", "create", path, "--run-dir", server.runs)
+    assert "keys" in server.call("backup", "verify", path)
+
+
 def delete(server, key):
     return server.api("DELETE", f"/v1/store?key={key}")
 
@@ -179,6 +194,9 @@ def main(build, folder):
             fill(disk / "ballast")
             check_full(server, kept)
             if number == 0:
+                restart_while_full(server, disk / "ballast")
+                check_full(server, kept)
+                back_up_while_full(server, disk.parent / "full.backup")
                 empty_while_full(server, large)
             # Last: the log of the store, which has grown by that, has room of its own.
             if number == ROUNDS - 1:
@@ -200,4 +218,5 @@ def main(build, folder):
         check_records(server, created)
 
 
-main(pathlib.Path(sys.argv[1]), sys.argv[2])
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]), sys.argv[2])

@@ -1,5 +1,5 @@
 """A server on a full disk: writes are refused with the reason, reads go on, and so do writes when
-there is room again."""
+there is room again. It starts, and is repaired, while the disk is full."""
 
 import pathlib
 import subprocess
@@ -7,13 +7,21 @@ import subprocess
 import pytest
 
 
-def test_a_full_disk_fails_writes_only_and_only_as_long_as_it_is_full(build, tmp_path):
+def run_on_own_disk(name, build, folder):
     unshare = ["unshare", "--user", "--map-root-user", "--mount"]
-    if subprocess.run([*unshare, "mount", "-t", "tmpfs", "tmpfs", tmp_path]).returncode != 0:
+    if subprocess.run([*unshare, "mount", "-t", "tmpfs", "tmpfs", folder]).returncode != 0:
         pytest.fail("this test needs user and mount namespaces (unshare --user --mount)")
-    program = pathlib.Path(__file__).with_name("full_server.py")
+    program = pathlib.Path(__file__).with_name(name)
     done = subprocess.run(
-        [*unshare, "/usr/bin/python3", "-B", program, build, tmp_path],
+        [*unshare, "/usr/bin/python3", "-B", program, build, folder],
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_a_full_disk_fails_writes_only_and_only_as_long_as_it_is_full(build, tmp_path):
+    run_on_own_disk("full_server.py", build, tmp_path)
+
+
+def test_a_full_disk_keeps_nobody_from_repairing(build, tmp_path):
+    run_on_own_disk("full_repair.py", build, tmp_path)

@@ -127,7 +127,8 @@ def test_a_request_that_never_ends_is_given_up(server):
     nor in its body, as a whole or in chunks."""
     starts = (
         b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\nX: ",
-        b"POST /v1/join HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{",
+        b"POST /v1/join HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
+        b"Content-Type: application/json\r\n\r\n{",
         b"POST /v1/join HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n{",
     )
     slow = []

@@ -3,11 +3,19 @@
 #include <ftw.h>
 #include <stdlib.h>
 
+#include "far_store.h"
+
 static const Backend backends[] = {
     { "memory", .on_disk = false, .virtual_time = true },
     { "sqlite", .on_disk = true, .virtual_time = true },
     { "sqlite with threads", .on_disk = true, .virtual_time = false },
+    { "memory and others", .on_disk = false, .virtual_time = true, .others = true },
+    { "sqlite and others", .on_disk = true, .virtual_time = true, .others = true },
+    { "far", .virtual_time = true, .is_far = true },
 };
+
+/* What others write, before all keys of tests. */
+#define OTHERS_KEY STR("\x01others")
 
 /* --- The world ------------------------------------------------------------------------------- */
 
@@ -16,6 +24,9 @@ static void open_store(World *world)
     Error err;
     if (!world->backend->on_disk) {
         world->store = store_open_memory(world->loop, &world->settings);
+        if (world->backend->is_far) {
+            world->store = far_store_new_steady(world->loop, world->store);
+        }
     } else if (!store_open_sqlite(world->loop, world->folder, &world->settings, &world->store,
                                   &err)) {
         fail_msg("%s", err.text);
@@ -37,6 +48,7 @@ static void with_backend(void **state)
     assert_non_null(mkdtemp(world.folder));
     world.loop = world.backend->virtual_time ? loop_new_virtual(1) : loop_new();
     open_store(&world);
+    world_begin(&world);
     test->run(&world);
     store_close(world.store);
     loop_free(world.loop);
@@ -53,6 +65,7 @@ int store_tests_run(const char *suite, const StoreTest *tests, size_t count)
     for (size_t b = 0; b < COUNT_OF(backends); b++) {
         for (size_t i = 0; i < count; i++) {
             if ((tests[i].disk_only && !backends[b].on_disk) ||
+                (tests[i].local_only && backends[b].is_far) ||
                 (tests[i].time_only && !backends[b].virtual_time)) {
                 continue;
             }
@@ -70,6 +83,74 @@ int store_tests_run(const char *suite, const StoreTest *tests, size_t count)
     free(states);
     free(names);
     return failed;
+}
+
+static void other_done(void *context, const StoreReply *reply, const Error *err)
+{
+    Answer *answer = context;
+    answer->done = true;
+    world_wake(answer->world);
+}
+
+/* Two revisions, after which all is as it was. */
+static void let_others_write(World *world)
+{
+    Answer put = { .world = world }, gone = { .world = world };
+    Error err;
+    if (world->backend->others) {
+        assert_true(store_put(world->store, OTHERS_KEY, STR("x"), 0, other_done, &put, &err));
+        world_wait(world, &put.done);
+        assert_true(store_delete(world->store, OTHERS_KEY, other_done, &gone, &err));
+        world_wait(world, &gone.done);
+    }
+}
+
+int64_t world_now(World *world)
+{
+    Answer answer = { .world = world };
+    Error err;
+    assert_true(store_revision(world->store, answer_done, &answer, &err));
+    world_wait(world, &answer.done);
+    assert_int_equal(answer.err.kind, ERROR_NONE);
+    assert_int_equal(answer.reply.op_count, 0);
+    return answer.reply.revision;
+}
+
+void world_begin(World *world)
+{
+    world->changes = 0;
+    let_others_write(world);
+    world->revisions[0] = world_now(world);
+}
+
+int64_t world_revision(const World *world, int64_t nth)
+{
+    assert_in_range(nth, 0, world->changes);
+    return world->revisions[nth];
+}
+
+int64_t world_next_revision(World *world)
+{
+    return world_now(world) + 1;
+}
+
+static void note_change(World *world, int64_t revision)
+{
+    if (revision > world->revisions[world->changes]) {
+        assert_true(world->changes + 1 < CHANGES_MAX);
+        world->revisions[++world->changes] = revision;
+    }
+}
+
+int64_t world_nth(World *world, int64_t revision)
+{
+    for (uint32_t i = world->changes; i > 0; i--) {
+        if (world->revisions[i] == revision) {
+            return i;
+        }
+    }
+    assert_int_equal(revision, world->revisions[0]);
+    return 0;
 }
 
 void world_reopen(World *world)
@@ -138,6 +219,11 @@ void answer_done(void *context, const StoreReply *reply, const Error *err)
         ops[i].kvs = kvs;
     }
     answer->reply.ops = ops;
+    for (uint32_t i = 0; i < reply->op_count; i++) {
+        if (ops[i].kind == STORE_PUT || (ops[i].kind == STORE_DELETE && ops[i].count > 0)) {
+            note_change(answer->world, reply->revision);
+        }
+    }
 }
 
 void answer_lease(void *context, const StoreLease *lease, const Error *err)
@@ -154,15 +240,6 @@ void answer_lease(void *context, const StoreLease *lease, const Error *err)
         keys[i] = arena_copy(arena, lease->keys[i]);
     }
     answer->lease.keys = keys;
-}
-
-void answer_snapshot(void *context, const StoreSnapshot *snapshot, const Error *err)
-{
-    Answer *answer = context;
-    take_error(answer, err);
-    if (snapshot != NULL) {
-        answer->snapshot = *snapshot;
-    }
 }
 
 static void answer_ids(void *context, const int64_t *ids, uint32_t count, const Error *err)
@@ -195,6 +272,9 @@ static Answer *wait_answer(World *world, Answer *answer, bool called)
 
 Answer *world_txn(World *world, const StoreTxn *txn)
 {
+    if (!txn->relaxed) {
+        let_others_write(world);
+    }
     Answer *answer = answer_new(world);
     return wait_answer(world, answer,
                        store_txn(world->store, txn, answer_done, answer, &answer->err));
@@ -202,6 +282,9 @@ Answer *world_txn(World *world, const StoreTxn *txn)
 
 Answer *world_op(World *world, StoreOp op)
 {
+    if (op.kind != STORE_RANGE) {
+        let_others_write(world);
+    }
     Answer *answer = answer_new(world);
     return wait_answer(world, answer,
                        store_op(world->store, &op, answer_done, answer, &answer->err));
@@ -214,6 +297,7 @@ Answer *world_put(World *world, const char *key, const char *value)
 
 Answer *world_put_lease(World *world, const char *key, const char *value, int64_t lease)
 {
+    let_others_write(world);
     Answer *answer = answer_new(world);
     return wait_answer(world, answer,
                        store_put(world->store, str_from_c(key), str_from_c(value), lease,
@@ -222,6 +306,7 @@ Answer *world_put_lease(World *world, const char *key, const char *value, int64_
 
 Answer *world_delete(World *world, const char *key)
 {
+    let_others_write(world);
     Answer *answer = answer_new(world);
     return wait_answer(
         world, answer,
@@ -245,9 +330,15 @@ Answer *world_grant(World *world, int64_t ttl_s, int64_t id)
 
 Answer *world_revoke(World *world, int64_t id)
 {
+    let_others_write(world);
+    int64_t before = world_now(world);
     Answer *answer = answer_new(world);
-    return wait_answer(world, answer,
-                       store_lease_revoke(world->store, id, answer_lease, answer, &answer->err));
+    wait_answer(world, answer,
+                store_lease_revoke(world->store, id, answer_lease, answer, &answer->err));
+    if (answer->err.kind == ERROR_NONE && answer->lease.revision > before) {
+        note_change(world, answer->lease.revision);
+    }
+    return answer;
 }
 
 Answer *world_keep_alive(World *world, int64_t id)
@@ -271,13 +362,6 @@ Answer *world_lease_list(World *world)
     Answer *answer = answer_new(world);
     return wait_answer(world, answer,
                        store_lease_list(world->store, answer_ids, answer, &answer->err));
-}
-
-Answer *world_snapshot(World *world, const char *path)
-{
-    Answer *answer = answer_new(world);
-    return wait_answer(world, answer,
-                       store_snapshot(world->store, path, answer_snapshot, answer, &answer->err));
 }
 
 const char *world_get(World *world, const char *key)
@@ -311,6 +395,7 @@ const char *world_show(World *world, StoreOp op)
 static void note_event(Seen *seen, const StoreEvent *event)
 {
     const StoreKv *kv = &event->kv, *was = &event->previous;
+    note_change(seen->world, kv->mod_revision); /* that of a lease which ended */
     int room = (int)(sizeof seen->log - seen->used);
     int used =
         snprintf(seen->log + seen->used, (size_t)room, "%s%s %" STR_FMT,
@@ -321,12 +406,12 @@ static void note_event(Seen *seen, const StoreEvent *event)
     }
     if (used < room) {
         used += snprintf(seen->log + seen->used + used, (size_t)(room - used), "@%lld",
-                         (long long)kv->mod_revision);
+                         (long long)world_nth(seen->world, kv->mod_revision));
     }
     if (used < room && event->has_previous) {
-        used +=
-            snprintf(seen->log + seen->used + used, (size_t)(room - used),
-                     " (was %" STR_FMT "@%lld)", STR_ARG(was->value), (long long)was->mod_revision);
+        used += snprintf(seen->log + seen->used + used, (size_t)(room - used),
+                         " (was %" STR_FMT "@%lld)", STR_ARG(was->value),
+                         (long long)world_nth(seen->world, was->mod_revision));
     }
     seen->used += used < room ? (size_t)used : 0;
 }

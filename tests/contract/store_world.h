@@ -11,8 +11,15 @@ typedef struct Backend {
     const char *name;
     bool on_disk; /* what was written is there when it is opened again */
     bool virtual_time;
+    bool is_far; /* asked over a network */
+    bool others; /* somebody else writes too: revisions of ours are not one after another */
 } Backend;
 
+enum {
+    CHANGES_MAX = 4096
+};
+
+/* Tests count their own changes, from 1 on: which revisions these are is the backend's affair. */
 typedef struct World {
     const Backend *backend;
     Arena arena;
@@ -20,23 +27,36 @@ typedef struct World {
     Store *store;
     StoreSettings settings;
     char folder[64];
+    int64_t revisions[CHANGES_MAX]; /* [0]: before the first change */
+    uint32_t changes;
 } World;
 
 typedef struct StoreTest {
     const char *name;
     void (*run)(World *world);
     bool disk_only;
-    bool time_only; /* waits for moments that on a real loop would take long */
+    bool local_only; /* of what a store has that is beside its server */
+    bool time_only;  /* waits for moments that on a real loop would take long */
 } StoreTest;
 
-#define STORE_TEST(name)          \
-    {                             \
-#name, name, false, false \
+#define STORE_TEST(name)                 \
+    {                                    \
+#name, name, false, false, false \
     }
 
 /* Runs every test with every backend; the exit code. */
 int store_tests_run(const char *suite, const StoreTest *tests, size_t count);
 
+/* Changes of this store are counted from here on. */
+void world_begin(World *world);
+/* The revision of the nth change; 0: what was there before. */
+int64_t world_revision(const World *world, int64_t nth);
+/* The revision after that of the store: that of a change that there is not yet, or a later one. */
+int64_t world_next_revision(World *world);
+/* The revision of the store, which others may have made. */
+int64_t world_now(World *world);
+/* Which change made this revision, which one of them did. */
+int64_t world_nth(World *world, int64_t revision);
 /* Closes the store and opens it again. */
 void world_reopen(World *world);
 /* Runs the loop until `*flag`, which is looked at after every world_wake. */
@@ -53,7 +73,6 @@ typedef struct Answer {
     Error err;
     StoreReply reply;
     StoreLease lease;
-    StoreSnapshot snapshot;
     int64_t ids[64];
     uint32_t id_count;
 } Answer;
@@ -61,7 +80,6 @@ typedef struct Answer {
 /* For calls that are not waited for at once; `context` is an Answer with its world set. */
 void answer_done(void *context, const StoreReply *reply, const Error *err);
 void answer_lease(void *context, const StoreLease *lease, const Error *err);
-void answer_snapshot(void *context, const StoreSnapshot *snapshot, const Error *err);
 
 Answer *world_txn(World *world, const StoreTxn *txn);
 Answer *world_op(World *world, StoreOp op);
@@ -74,7 +92,6 @@ Answer *world_revoke(World *world, int64_t id);
 Answer *world_keep_alive(World *world, int64_t id);
 Answer *world_time_to_live(World *world, int64_t id, bool keys);
 Answer *world_lease_list(World *world);
-Answer *world_snapshot(World *world, const char *path);
 
 /* The value, or NULL when the key is not there. */
 const char *world_get(World *world, const char *key);

@@ -14,7 +14,7 @@ static void changes_are_told_from_now_on(World *world)
     Seen seen = { .acks = true };
     seen_watch(&seen, world, "a", STR_EMPTY, 0, false);
     seen_wait(&seen, 0);
-    assert_int_equal(seen.revision, 1);
+    assert_int_equal(world_nth(world, seen.revision), 1);
     world_put(world, "a", "1");
     world_put(world, "b", "1");
     world_delete(world, "a");
@@ -33,9 +33,9 @@ static void ranges_previous_values_and_the_past(World *world)
     world_delete(world, "a/2");
     world_put(world, "a/2", "new");
     Seen all = { .acks = true }, later = { .acks = true }, rest = { .acks = true };
-    seen_watch(&all, world, "a/", end_of(world, "a/"), 1, true);
-    seen_watch(&later, world, "a/2", STR_EMPTY, 4, false);
-    seen_watch(&rest, world, "a/2", STORE_ALL, 2, false);
+    seen_watch(&all, world, "a/", end_of(world, "a/"), world_revision(world, 1), true);
+    seen_watch(&later, world, "a/2", STR_EMPTY, world_revision(world, 4), false);
+    seen_watch(&rest, world, "a/2", STORE_ALL, world_revision(world, 2), false);
     seen_wait(&all, 5);
     assert_string_equal(all.log, "put a/1=x@1, put a/2=y@3, put a/1=z@4 (was x@1), "
                                  "delete a/2@5 (was y@3), put a/2=new@6");
@@ -55,7 +55,7 @@ static void a_restart_loses_no_change(World *world)
     world_delete(world, "a");
     world_reopen(world);
     Seen seen = { .acks = true };
-    seen_watch(&seen, world, "a", STR_EMPTY, 2, true);
+    seen_watch(&seen, world, "a", STR_EMPTY, world_revision(world, 2), true);
     world_put(world, "a", "3");
     seen_wait(&seen, 3);
     assert_string_equal(seen.log, "put a=2@2 (was 1@1), delete a@3 (was 2@2), put a=3@4");
@@ -103,7 +103,7 @@ static void a_slow_watcher_is_told_later(World *world)
         at = strstr(at, value);
         assert_non_null(at);
     }
-    assert_int_equal(seen.revision, 20);
+    assert_int_equal(world_nth(world, seen.revision), 20);
     store_watch_cancel(seen.watch);
 }
 
@@ -123,8 +123,8 @@ static void count_batch(void *context, const StoreBatch *batch)
     count->fails |= batch->resync || batch->err != NULL;
     for (uint32_t i = 0; i < batch->count; i++) {
         int64_t revision = batch->events[i].kv.mod_revision;
-        /* Each revision has one change here. */
-        count->fails |= revision != count->last + 1 || revision <= count->told;
+        count->fails |= world_nth(count->world, revision) != count->events + i + 1;
+        count->fails |= revision <= count->told;
         count->last = revision;
     }
     count->told = batch->revision;
@@ -161,9 +161,11 @@ static void a_watch_from_long_ago_reads_the_log(World *world)
     Count counts[6] = { 0 };
     for (unsigned i = 0; i < COUNT_OF(counts); i++) {
         counts[i] = (Count){ .world = world, .wanted = PUTS };
-        StoreWatchSpec spec = {
-            .key = STR("k"), .from = 1, .window = i, .done = count_batch, .context = &counts[i]
-        };
+        StoreWatchSpec spec = { .key = STR("k"),
+                                .from = world_revision(world, 1),
+                                .window = i,
+                                .done = count_batch,
+                                .context = &counts[i] };
         assert_true(store_watch(world->store, &spec, &counts[i].watch, &err));
     }
     for (unsigned i = 0; i < COUNT_OF(counts); i++) {
@@ -207,7 +209,7 @@ static void a_large_delete_is_told_in_batches(World *world)
         seen_wait(&seen, KEYS + 1);
     }
     assert_int_equal(seen.events, KEYS + 1);
-    assert_int_equal(seen.revision, KEYS + 2);
+    assert_int_equal(world_nth(world, seen.revision), KEYS + 2);
     store_watch_cancel(seen.watch);
 }
 
@@ -216,13 +218,14 @@ static void a_compacted_start_is_answered_with_resync(World *world)
     for (int i = 0; i < 5; i++) {
         world_put(world, "a", "1");
     }
-    world_compact(world, 3);
+    int64_t third = world_revision(world, 3);
+    world_compact(world, third);
     Seen old = { .acks = true }, kept = { .acks = true };
-    seen_watch(&old, world, "a", STR_EMPTY, 3, false);
-    seen_watch(&kept, world, "a", STR_EMPTY, 4, false);
+    seen_watch(&old, world, "a", STR_EMPTY, third, false);
+    seen_watch(&kept, world, "a", STR_EMPTY, third + 1, false);
     seen_wait(&old, 1);
     assert_true(old.resync);
-    assert_int_equal(old.compacted, 3);
+    assert_int_equal(old.compacted, third);
     assert_int_equal(old.events, 0);
     seen_wait(&kept, 2);
     assert_false(kept.resync);
@@ -234,7 +237,7 @@ static void a_compacted_start_is_answered_with_resync(World *world)
     if (world->backend->on_disk) {
         world_reopen(world);
         Seen again = { .acks = true };
-        seen_watch(&again, world, "a", STR_EMPTY, 2, false);
+        seen_watch(&again, world, "a", STR_EMPTY, world_revision(world, 2), false);
         seen_wait(&again, 1);
         assert_true(again.resync);
         store_watch_cancel(again.watch);
@@ -245,11 +248,12 @@ static void a_start_in_the_future_is_answered_with_resync(World *world)
 {
     world_put(world, "a", "1");
     Seen next = { .acks = true }, beyond = { .acks = true };
-    seen_watch(&next, world, "a", STR_EMPTY, 2, false);
-    seen_watch(&beyond, world, "a", STR_EMPTY, 3, false);
+    int64_t after = world_next_revision(world);
+    seen_watch(&next, world, "a", STR_EMPTY, after, false);
+    seen_watch(&beyond, world, "a", STR_EMPTY, after + 1, false);
     seen_wait(&beyond, 1);
     assert_true(beyond.resync);
-    assert_int_equal(beyond.compacted, 1);
+    assert_int_equal(beyond.compacted, after - 1);
     world_put(world, "a", "2");
     seen_wait(&next, 1);
     assert_string_equal(next.log, "put a=2@2");
@@ -279,7 +283,7 @@ static void a_watch_can_be_canceled_anywhere(World *world)
     if (world->backend->on_disk) {
         world_reopen(world);
     }
-    seen_watch(&scanning, world, "a", STR_EMPTY, 1, false);
+    seen_watch(&scanning, world, "a", STR_EMPTY, world_revision(world, 1), false);
     Error err;
     Answer one = { .world = world };
     assert_true(store_get(world->store, STR("a"), answer_done, &one, &err));
@@ -297,7 +301,7 @@ static void a_quiet_watch_is_told_the_revision(World *world)
     assert_int_equal(seen.batches, 1);
     loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + STORE_PROGRESS_MS);
     assert_int_equal(seen.batches, 2);
-    assert_int_equal(seen.revision, 1);
+    assert_int_equal(world_nth(world, seen.revision), 1);
     world_put(world, "a", "1");
     loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + STORE_PROGRESS_MS);
     assert_int_equal(seen.batches, 3);
@@ -311,11 +315,11 @@ static void what_is_compacted_behind_a_watch_is_nothing_to_it(World *world)
 {
     world_put(world, "a", "1");
     Seen seen = { .acks = true };
-    seen_watch(&seen, world, "a", STR_EMPTY, 1, false);
+    seen_watch(&seen, world, "a", STR_EMPTY, world_revision(world, 1), false);
     seen_wait(&seen, 1);
     loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + 3 * STORE_PROGRESS_MS);
     world_put(world, "b", "1");
-    world_compact(world, 2);
+    world_compact(world, world_revision(world, 2));
     world_put(world, "a", "2");
     seen_wait(&seen, 2);
     assert_false(seen.resync);
@@ -370,6 +374,8 @@ static void bad_watches_are_refused(World *world)
     StoreWatchSpec spec = { .key = STR_EMPTY };
     assert_false(store_watch(world->store, &spec, &watch, &err));
     spec = (StoreWatchSpec){ .key = STR("a"), .from = -1 };
+    assert_false(store_watch(world->store, &spec, &watch, &err));
+    spec = (StoreWatchSpec){ .key = STR("a"), .from = INT64_MAX - 1 };
     assert_false(store_watch(world->store, &spec, &watch, &err));
     assert_int_equal(err.kind, ERROR_INVALID);
 }

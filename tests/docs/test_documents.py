@@ -6,12 +6,16 @@ import pathlib
 import re
 import shlex
 import signal
-import socket
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from ports import free_port  # noqa: E402
+
 DOCUMENTS = sorted(
     path
     for path in ROOT.rglob("*.md")
@@ -47,7 +51,7 @@ def commands_in(text):
 
 def cases():
     examples = sorted(name_of(path) for path in (ROOT / "examples").rglob("README.md"))
-    for name in ("README.md", "CONTRIBUTING.md", "docs/sites.md", *examples):
+    for name in ("README.md", "CONTRIBUTING.md", "docs/sites.md", "docs/language.md", *examples):
         for command, output in commands_in((ROOT / name).read_text()):
             yield pytest.param(command, output, id=f"{name}: eden {command}")
 
@@ -135,18 +139,14 @@ def test_readme_examples_run_as_written_after_the_demo():
     assert "$ eden " not in text
 
 
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
 def cluster_script():
-    """The blocks of README's cluster as one script that waits for a daemon, as a reader would."""
-    section = (ROOT / "README.md").read_text().split("\n## A cluster\n")[1].split("\n## ")[0]
+    """A server and a node by hand, as one script that waits for a daemon, as a reader would."""
+    text = (ROOT / "docs/clusters.md").read_text()
+    section = text.split("\n## A server and a node on one machine\n")[1].split("\n## ")[0]
     script = "".join(block for language, block in BLOCK.findall(section) if language == "bash")
     for name in ("s1", "web1"):
-        wait = f"until build/eden nodes ping {name} $s1 > /dev/null 2>&1; do sleep 0.1; done"
+        look = f"build/eden nodes list $s1 2> /dev/null | grep -q '^{name} *alive '"
+        wait = f"until {look}; do sleep 0.1; done"
         script, found = re.subn(rf"^(build/eden agent \${name} .*&)$", rf"\1\n{wait}", script,
                                 flags=re.M)
         assert found == 1
@@ -155,7 +155,7 @@ def cluster_script():
     return f"set -e\n{script}\nkill %1 %2\nwait"
 
 
-def test_the_cluster_of_the_readme_comes_up(eden_path, tmp_path):
+def test_a_cluster_made_by_hand_comes_up(eden_path, tmp_path):
     (tmp_path / "build").mkdir()
     (tmp_path / "build/eden").symlink_to(eden_path.resolve())
     process = subprocess.Popen(
@@ -173,7 +173,13 @@ def test_the_cluster_of_the_readme_comes_up(eden_path, tmp_path):
     assert re.search(r"^0 failed|^no problems found", output, re.M)
 
 
-def test_the_throwaway_cluster_of_the_readme_can_be_used(eden_path):
+def test_the_session_shown_is_what_eden_says_today(eden_path, tmp_path):
+    """The picture of the README; `make docs` draws it."""
+    subprocess.run([ROOT / "tools/make-session", eden_path, tmp_path / "session.svg"], check=True)
+    assert (tmp_path / "session.svg").read_text() == (ROOT / "docs/session.svg").read_text()
+
+
+def test_the_temporary_cluster_of_the_readme_can_be_used(eden_path):
     section = (ROOT / "README.md").read_text().split("\n## A cluster\n")[1].split("\n## ")[0]
     start, use = (block for language, block in BLOCK.findall(section) if language == "text")
     assert start == "build/eden dev --nodes 5\n"

@@ -1,5 +1,6 @@
 """The tree keeps its rules, and tools/check-layers would notice if it did not."""
 
+import re
 import subprocess
 
 import pytest
@@ -45,6 +46,29 @@ def test_a_clean_tree_passes(root, tree):
     done = check(root, tree)
     assert done.stdout == ""
     assert done.returncode == 0
+
+
+def test_a_row_may_be_there_before_its_folder(root, tree):
+    """It says that it is planned; then nothing can include it, and its row is not free for others."""
+    layers = tree / "src/LAYERS"
+    layers.write_text(layers.read_text() + "4 dns # planned: names\n")
+    assert check(root, tree).stdout == ""
+    layers.write_text(layers.read_text() + "5 boot\n")
+    assert "src/LAYERS:7: layer: there is no src/boot; say '# planned: ...'" in check(
+        root, tree).stdout
+
+
+def test_a_folder_that_exists_is_no_longer_planned(root, tree):
+    layers = tree / "src/LAYERS"
+    layers.write_text(layers.read_text().replace("8 cli", "8 cli # planned: commands"))
+    assert "src/LAYERS:5: layer: src/cli exists" in check(root, tree).stdout
+
+
+def test_the_map_of_the_tree_has_every_row(root):
+    """ARCHITECTURE.md names each folder of src/LAYERS with its row, and no other."""
+    rows = re.findall(r"^(\d+) (\w+)", (root / "src/LAYERS").read_text(), re.M)
+    told = re.findall(r"^\| (\d+) \| `src/(\w+)` \|", (root / "ARCHITECTURE.md").read_text(), re.M)
+    assert sorted(rows) == sorted(told)
 
 
 SPOILED = {
@@ -99,6 +123,12 @@ SPOILED = {
     "names a machine's path": ("README.md", "see /wo" "rk/x\n", "README.md:1: word:"),
     "has a C++ comment": ("src/cli/a.c", "int a; // why\n", "src/cli/a.c:1: word:"),
     "has a header without pragma": ("src/cli/a.h", "int a;\n", "src/cli/a.h:1: pragma:"),
+    "returns before it has initialized an arena": (
+        "src/cli/a.c",
+        "void a(void)\n{\n    AUTO_CLEAR(Arena) arena;\n    if (b) {\n        return;\n    }\n"
+        "    arena_init(&arena, 1);\n}\n",
+        "src/cli/a.c:3: arena:",
+    ),
     "has a malformed row": ("src/LAYERS", "0 base\nbase 0\n", "src/LAYERS:2: layer:"),
 }
 

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-TOPICS = ["commands", "actions", "sites", "selectors", "secrets", "filters", "tests", "globals", "methods", "codes",
-          "exit-codes"]
+TOPICS = ["commands", "actions", "sites", "selectors", "secrets", "filters", "tests", "globals", "methods", "kinds",
+          "codes", "exit-codes"]
 
 
 @pytest.fixture(scope="module")

@@ -37,3 +37,16 @@ def test_there_are_some():
 @pytest.mark.parametrize("name", referred())
 def test_a_test_is_there(name):
     assert name in written()
+
+
+def test_only_one_class_listens_without_tls():
+    """Whatever else listens has TLS, or is a Unix socket (net/listener.c)."""
+    found = {path.relative_to(ROOT / "src").as_posix()
+             for path in (ROOT / "src").rglob("*.c")
+             if re.search(r"\bis_without_tls\s*=", path.read_text(encoding="utf-8"))}
+    assert found == {"net/plain_server.c"}
+    listening = {path.relative_to(ROOT / "src").as_posix()
+                 for path in (ROOT / "src").rglob("*.c")
+                 if re.search(r"\blisten\(", path.read_text(encoding="utf-8"))}
+    assert "net/listener.c" in listening
+    assert listening <= {"net/listener.c", "net/relay.c"}, listening

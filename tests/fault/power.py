@@ -11,6 +11,7 @@ import pathlib
 import stat
 
 SECTOR = 512
+FEW = 8  # changes, of which every first part is tried
 
 
 class Inode:
@@ -139,24 +140,42 @@ class Disk:
                 directory.note(at, "remove", old)
 
     def unsynced(self):
-        return any(inode.pending for inode in self.inodes.values())
+        """The changes that are not synced, in order: place in the record, inode."""
+        return sorted((c[0], inode.number) for inode in self.inodes.values() for c in inode.pending)
 
     # --- What may be left --------------------------------------------------------------------
 
-    def states(self, chance, count):
-        """Up to `count` ways in which the disk may be found: with nothing that was not synced, with all
-        of it, with the first part of it, and with any part."""
-        yield lambda inode: inode.after([])
-        if not self.unsynced():
+    @staticmethod
+    def ways(unsynced, chance, count, lost=None):
+        """Ways in which the disk may be found: with nothing that was not synced, with all of it, with the
+        first of it, with all but what belongs to one inode, and with any part. When few changes are not
+        synced, every first part and every inode; otherwise `count` ways, and without the inode `lost`.
+        Of each what `state` takes, and the changes that are there; None: chance tells."""
+        places = [at for at, _ in unsynced]
+        yield ("first", 0), ()
+        if not places:
             return
-        yield lambda inode: inode.now()
-        for i in range(count - 2):
-            if i % 4 == 0:
-                last = chance.randrange(self.events + 1)
-                yield lambda inode, last=last: inode.after([c for c in inode.pending if c[0] <= last])
-            else:
-                seed = chance.getrandbits(60)
-                yield lambda inode, seed=seed: any_part(inode, type(chance)(f"{seed} {inode.number}"))
+        yield ("first", places[-1]), tuple(places)
+        firsts = [(("first", at), tuple(places[: i + 1])) for i, at in enumerate(places[:-1])]
+        inodes = sorted({number for _, number in unsynced})
+        others = [(("without", n), tuple(at for at, m in unsynced if m != n)) for n in inodes]
+        parts = [(("part", chance.getrandbits(60)), None) for _ in range(count - 2)]
+        if len(places) <= FEW:
+            yield from firsts + others + parts[: count // 2]
+            return
+        yield from (way for way in others if way[0][1] == lost)
+        for part in parts:
+            yield chance.choice([chance.choice(firsts), *chance.choices(others, k=2), part, part])
+
+    @staticmethod
+    def state(way, chance):
+        """What an inode has when the disk is found that way."""
+        kind, value = way
+        if kind == "first":
+            return lambda inode: inode.after([c for c in inode.pending if c[0] <= value])
+        if kind == "part":
+            return lambda inode: any_part(inode, type(chance)(f"{value} {inode.number}"))
+        return lambda inode: inode.after([]) if inode.number == value else inode.now()
 
     def write(self, folder, state):
         """Makes the disk in the empty `folder`."""

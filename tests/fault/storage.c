@@ -7,7 +7,11 @@
  *                                    the Nth call named CALL (write, fsync, fdatasync, rename,
  *                                    truncate) fails as HOW says: ENOSPC, EIO, or "short" for a write
  *                                    of half of the bytes; "N+" means all from the Nth on. With NAME
- *                                    only calls count for files whose path has it
+ *                                    only calls count for files whose path has it, or with NAME$ ends
+ *                                    with it
+ *     EDEN_STORAGE_TROUBLE=FILE:NAME while there is a FILE, writes and syncs of files whose path has NAME
+ *                                    are in trouble as it says: "hang" until it is gone or says something
+ *                                    else, "slow MS" each takes so much longer, EROFS or EIO they fail
  *     EDEN_STORAGE_RECORD=FILE       all that changes files and directories is recorded there, and
  *                                    what is written to the standard output: power.py makes the
  *                                    disks of it that a power cut could leave
@@ -46,6 +50,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -62,6 +67,7 @@ static char fail_call[16], fail_how[16], fail_name[64];
 static long fail_at;
 static bool fail_on; /* also all later ones */
 static atomic_long fail_count;
+static char trouble_file[PATH_MAX], trouble_name[64];
 static int record = -1;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -78,6 +84,10 @@ __attribute__((constructor)) static void prepare(void)
                                 fail_name) >= 3) {
         fail_at = atol(number);
         fail_on = strchr(number, '+') != NULL;
+    }
+    const char *trouble = getenv("EDEN_STORAGE_TROUBLE");
+    if (trouble != NULL) {
+        sscanf(trouble, "%4095[^:]:%63s", trouble_file, trouble_name);
     }
     const char *path = getenv("EDEN_STORAGE_RECORD");
     int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
@@ -130,19 +140,65 @@ static bool is_file(int descriptor)
     return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static bool is_meant(int descriptor)
+static bool is_meant(int descriptor, const char *wanted)
 {
     char link[64], path[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t len = readlink(link, path, sizeof path - 1);
     path[len < 0 ? 0 : len] = '\0';
-    return fail_name[0] == '\0' || strstr(path, fail_name) != NULL;
+    size_t size = strlen(wanted), end = strlen(path);
+    if (size > 0 && wanted[size - 1] == '$') {
+        return end >= size - 1 && strncmp(path + end - (size - 1), wanted, size - 1) == 0;
+    }
+    return size == 0 || strstr(path, wanted) != NULL;
+}
+
+static void sleep_ms(long ms)
+{
+    struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
+    call(SYS_nanosleep, &time, NULL);
+}
+
+/* What the file says; false: there is none. */
+static bool read_trouble(char how[32])
+{
+    int file = (int)call(SYS_openat, AT_FDCWD, trouble_file, O_RDONLY | O_CLOEXEC, 0);
+    long size = file < 0 ? 0 : call(SYS_read, file, how, 31);
+    if (file >= 0) {
+        call(SYS_close, file);
+    }
+    how[size > 0 ? size : 0] = '\0';
+    return size > 0;
+}
+
+/* Whether this call is to fail; errno is set then. May take its time. */
+static bool is_troubled(int descriptor)
+{
+    char how[32];
+    if (trouble_file[0] == '\0' || !is_meant(descriptor, trouble_name)) {
+        return false;
+    }
+    while (read_trouble(how)) {
+        if (strncmp(how, "slow ", 5) == 0) {
+            sleep_ms(atol(how + 5));
+            return false;
+        }
+        if (strncmp(how, "hang", 4) != 0) {
+            errno = strncmp(how, "EROFS", 5) == 0 ? EROFS : EIO;
+            return true;
+        }
+        sleep_ms(20);
+    }
+    return false;
 }
 
 /* Whether this call is to fail; errno is set then. */
 static bool fails(const char *name, int descriptor)
 {
-    if (fail_at == 0 || strcmp(fail_call, name) != 0 || !is_meant(descriptor)) {
+    if (is_troubled(descriptor)) {
+        return true;
+    }
+    if (fail_at == 0 || strcmp(fail_call, name) != 0 || !is_meant(descriptor, fail_name)) {
         return false;
     }
     long number = atomic_fetch_add(&fail_count, 1) + 1;
@@ -258,7 +314,7 @@ static ssize_t write_out(int descriptor, const void *data, size_t size, off_t of
 {
     bool half = is_the_moment();
     if (is_file(descriptor) && fails("write", descriptor)) {
-        if (strcmp(fail_how, "short") != 0) {
+        if (strcmp(fail_how, "short") != 0) { /* or it is in trouble */
             return -1;
         }
         size = size > 1 ? size / 2 : size;

@@ -71,7 +71,7 @@ static Store *open_store(Loop *loop, const char *directory)
 {
     Store *store;
     Error err;
-    StoreSettings settings = { .keep_revisions = KEEP, .wal_pages = 100 };
+    StoreSettings settings = { .keep_revisions = KEEP, .keep_ms = -1, .wal_pages = 100 };
     check(store_open_sqlite(loop, directory, &settings, &store, &err), "open", &err);
     return store;
 }

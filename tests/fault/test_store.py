@@ -133,12 +133,14 @@ def test_killed_in_the_middle_of_a_write_no_acknowledged_write_is_lost(history, 
         history.check(chance)
 
 
-@pytest.mark.parametrize("at", [1, 2, 7, 60, 200])
-def test_a_failed_fsync_loses_nothing_and_ends_writing(tmp_path, history, storage_path, at):
+@pytest.mark.parametrize("at, name", [(1, "store.db"), (2, "store.db"), (7, "store.db"),
+                                      (60, "store.db"), (200, "store.db"), (1, "store.db$"),
+                                      (2, "store.db$"), (9, "store.db$")])  # fmt: skip
+def test_a_failed_fsync_loses_nothing_and_ends_writing(tmp_path, history, storage_path, at, name):
     started = start(history, random.Random(3), 1)
     assert started.communicate() and started.returncode == 0
     env = {**os.environ, "LD_PRELOAD": str(storage_path), "ASAN_OPTIONS": "verify_asan_link_order=0",
-           "EDEN_STORAGE_FAIL": f"fdatasync:{at}:EIO:store.db"}
+           "EDEN_STORAGE_FAIL": f"fdatasync:{at}:EIO:{name}"}
     done = subprocess.run([WRITER, "sync", tmp_path / "store"], env=env, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 

@@ -1,6 +1,6 @@
 /* Any bytes as a backup. The first byte says how they are taken: as a whole file, or as a manifest
  * with the bytes of parts behind a line feed, for which the first line is made, since no chance finds
- * a digest. Reading it in pieces of any size comes to the same end. */
+ * a digest; which format that line says is in the manifest. Reading it in pieces of any size comes to the same end. */
 #include <stdio.h>
 
 #include "base/bug.h"
@@ -24,6 +24,10 @@ static bool take_piece(void *context, BackupPartKind kind, Str piece, Error *err
 {
     Seen *seen = context;
     seen->sizes[kind] += (int64_t)piece.len;
+    if (kind == BACKUP_STORE) {
+        BUG_IF(seen->manifest.format != 2);
+        return true;
+    }
     BUG_IF(!seen->manifest.parts[kind].is_there);
     BUG_IF(seen->sizes[kind] > seen->manifest.parts[kind].size);
     return true;
@@ -40,21 +44,25 @@ static bool read_file(Str file, size_t piece, Seen *seen, Error *err)
         }
         file = str_from_offset(file, piece);
     }
-    return backup_reader_finish(&reader, err);
+    if (!backup_reader_finish(&reader, err)) {
+        return false;
+    }
+    seen->manifest = reader.manifest;
+    return true;
 }
 
-static void read_manifest(Arena *arena, Str text)
+static void read_manifest(Arena *arena, Str text, uint32_t format)
 {
     BackupManifest manifest, again;
     Error err = { 0 };
-    if (!backup_manifest_read(arena, text, &manifest, &err)) {
+    if (!backup_manifest_read(arena, text, format, &manifest, &err)) {
         BUG_IF(err.kind != ERROR_INVALID && err.kind != ERROR_LIMIT);
         return;
     }
     Buf printed = buf_make_in(arena, BUF_UNLIMITED), second = buf_make_in(arena, BUF_UNLIMITED);
     backup_head_print(&manifest, &printed);
-    if (!backup_manifest_read(arena, str_from_offset(buf_str(&printed), BACKUP_LINE), &again,
-                              &err)) {
+    if (!backup_manifest_read(arena, str_from_offset(buf_str(&printed), BACKUP_LINE), format,
+                              &again, &err)) {
         BUG("%s", err.text);
     }
     backup_head_print(&again, &second);
@@ -74,16 +82,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size_t end = str_find(file, STR("\n"), 0);
         Str manifest = str_slice(file, 0, end == STR_NOT_FOUND ? file.len : end + 1);
         char digest[SHA256_HEX + 1];
+        bool is_first = str_find(manifest, STR(BACKUP_FORMAT_1), 0) != STR_NOT_FOUND;
         sha256_hex(manifest, digest);
-        read_manifest(&arena, manifest);
-        buf_put_format(&made, BACKUP_FORMAT " %08zu %s\n", manifest.len, digest);
+        read_manifest(&arena, manifest, is_first ? 1 : 2);
+        buf_put_format(&made, "%s %08zu %s\n", is_first ? BACKUP_FORMAT_1 : BACKUP_FORMAT,
+                       manifest.len, digest);
         buf_put(&made, file);
         file = buf_str(&made);
     }
     bool ok = read_file(file, SIZE_MAX, &whole, &err);
     bool ok_parts = read_file(file, size > 0 ? data[0] / 2 + 1 : 1, &parts, &err_parts);
     BUG_IF(ok != ok_parts || err.kind != err_parts.kind);
-    BUG_IF(!ok && err.kind != ERROR_INVALID && err.kind != ERROR_LIMIT);
+    BUG_IF(!ok && err.kind != ERROR_INVALID && err.kind != ERROR_LIMIT &&
+           err.kind != ERROR_UNAVAILABLE);
     for (uint32_t i = 0; ok && i < BACKUP_PART_COUNT; i++) {
         BUG_IF(whole.sizes[i] !=
                (whole.manifest.parts[i].is_there ? whole.manifest.parts[i].size : 0));

@@ -31,13 +31,11 @@ static void read_node(Arena *arena, Str text)
     } else {
         check_fault(&err);
     }
-    StoreKv kv = { .value = text, .mod_revision = 7 };
-    NodeEntry entry;
-    node_entry_read(arena, STR("web1"), &kv, &entry);
-    BUG_IF(strcmp(entry.record.name, "web1") != 0 && entry.error.len > 0);
-    node_entry_read_liveness(&entry, text, text);
+    NodeEntry entry = { 0 };
+    node_entry_read_session(&entry, text);
+    StateEntry from = { .value = text, .mod_revision = 7 };
     JoiningEntry asking;
-    joining_entry_read(arena, STR("web1"), &kv, 0, &asking);
+    joining_entry_read(arena, STR("web1"), &from, 0, &asking);
     BUG_IF(strcmp(asking.record.name, "web1") != 0 && asking.error.len > 0);
 }
 

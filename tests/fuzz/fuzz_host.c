@@ -1,9 +1,9 @@
 /* Any bytes as what a browser says of where it is and what it has: Host, Origin, the tags and encodings
  * that it knows. A server is only taken for its own under names that it has, whatever is written around
  * them; how large or small letters are makes no difference. */
-#include "api/host_check.h"
 #include "api/page_rules.h"
 #include "base/bug.h"
+#include "net/host_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

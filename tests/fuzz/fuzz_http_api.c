@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/kind_stored.h"
 #include "base/bug.h"
 #include "base/memory.h"
 #include "cluster/access_token.h"
@@ -24,7 +25,6 @@ enum {
     PIECES = 4,
     SLOW = 8,
     STAY = 16,
-    BODY_MAX = 4096,
     ANSWER_MAX = 16 << 20,
     ROOM = 4 << 20,
     LITTLE_ROOM = 700,
@@ -57,6 +57,7 @@ struct World {
     Store *store;
     Audit *audit;
     State *state;
+    Roster *roster;
     Credentials *credentials;
     ApiSettings settings;
     Api *api;
@@ -212,6 +213,12 @@ static void requested(void *context, HttpRequest *request)
     world->http.requested(world->http.context, request);
 }
 
+static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
+{
+    World *world = context;
+    return world->http.reads_body(world->http.context, request, max);
+}
+
 static void gone(void *context, HttpRequest *request)
 {
     World *world = context;
@@ -243,7 +250,9 @@ static void failed(void *context, const Error *err)
 
 static const ConnectionEvents no_events = { nothing, received, nothing, closed };
 static const CredentialsEvents no_news = { .changed = nothing };
-static const StateEvents no_state = { .ready = nothing, .stale = failed, .current = nothing };
+static const StateEvents no_state = {
+    .ready = nothing, .stale = failed, .current = nothing, .keeps = stored_is_kind
+};
 static const Str names[] = { STR("eden1.example.org:1338") };
 
 static void pass(const World *world, int64_t ms)
@@ -258,9 +267,11 @@ static void world_open(World *world)
     loop_virtual_set_wall(world->loop, NOW_MS);
     world->store = store_open_memory(world->loop, NULL);
     fill(world);
-    ClusterStore at = { world->loop, world->store, KEYS_PREFIX };
+    ClusterStore at = { .loop = world->loop, .store = world->store, .prefix = KEYS_PREFIX };
     world->audit = audit_new(&at);
-    world->state = state_new(&at, &no_state);
+    world->state = at.state = state_new(&at, &no_state);
+    world->roster = at.roster =
+        roster_new(at.state, at.prefix, &(RosterEvents){ .changed = nothing });
     pass(world, 1);
     world->credentials = credentials_new(&at, world->state, STR("blue"), &no_news);
     world->settings = (ApiSettings){ .at = at,
@@ -277,9 +288,9 @@ static void world_open(World *world)
     world->api = api_new(&world->settings);
     HttpServerOptions options = http_server_defaults();
     options.loop = world->loop;
-    options.body_max = BODY_MAX;
     api_serve(world->api, &options);
     world->http = options;
+    options.reads_body = reads_body;
     options.requested = requested;
     options.gone = gone;
     options.refuse = refuse;
@@ -336,10 +347,12 @@ static void world_close(World *world)
     http_server_free(world->server);
     api_free(world->api);
     credentials_free(world->credentials);
-    state_free(world->state);
+    state_stop(world->state);
     audit_free(world->audit);
     pass(world, 0);
     store_close(world->store);
+    roster_free(world->roster);
+    state_free(world->state);
     loop_free(world->loop);
     talk_close(&world->talks[0]);
     talk_close(&world->talks[1]);

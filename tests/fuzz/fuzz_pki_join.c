@@ -55,6 +55,8 @@ static void decide(const JoinRequest *request, Str rest)
     join_reply_make(request, &verdict, facts.now_ms, &reply);
     memcpy(reply.server, "s1", sizeof "s1");
     reply.rpc_port = 1337;
+    reply.cluster = STR("home");
+    reply.certificate = reply.bundle = STR("PEM");
     join_reply_print(&reply, &text);
     if (!join_reply_read(&arena, buf_str(&text), &read, &err)) {
         BUG("%s", err.text);

@@ -73,6 +73,18 @@ static void put_base64(Buf *out, Str data)
     }
 }
 
+static void put_base32(Buf *out, Str data)
+{
+    for (size_t bit = 0; bit < data.len * 8; bit += 5) {
+        unsigned value = 0;
+        for (size_t i = bit; i < bit + 5; i++) {
+            unsigned byte = i / 8 < data.len ? (unsigned char)data.data[i / 8] : 0;
+            value = value << 1 | (byte >> (7 - i % 8) & 1);
+        }
+        buf_put_char(out, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[value]);
+    }
+}
+
 typedef enum Spelling {
     SPELLED_BASE64,
     SPELLED_BASE64_LATER, /* one byte into longer data */
@@ -82,6 +94,14 @@ typedef enum Spelling {
     SPELLED_OCTAL,
     SPELLED_ENTITY,
     SPELLED_LINES,
+    SPELLED_HEX_LIST,
+    SPELLED_DECIMAL_LIST,
+    SPELLED_OCTAL_LIST,
+    SPELLED_MAIL,
+    SPELLED_CHARACTERS,
+    SPELLED_QUOTED, /* a list of characters */
+    SPELLED_DUMP,
+    SPELLED_BASE32,
     SPELLINGS
 } Spelling;
 
@@ -92,6 +112,8 @@ static Str spelled(World *world, Str secret, Spelling spelling)
         put_base64(&out, secret);
     } else if (spelling == SPELLED_BASE64_LATER) {
         put_base64(&out, joined(world, "~", secret, ""));
+    } else if (spelling == SPELLED_BASE32) {
+        put_base32(&out, secret);
     }
     for (size_t i = 0; i < secret.len; i++) {
         unsigned byte = (unsigned char)secret.data[i];
@@ -111,21 +133,56 @@ static Str spelled(World *world, Str secret, Spelling spelling)
             buf_put_char(&out, (char)byte);
             buf_put_c(&out, i % 3 == 2 ? "\n  " : "");
             break;
+        case SPELLED_HEX_LIST: buf_put_format(&out, "0x%02x, ", byte); break;
+        case SPELLED_DECIMAL_LIST: buf_put_format(&out, "%u, ", byte); break;
+        case SPELLED_OCTAL_LIST: buf_put_format(&out, "%03o ", byte); break;
+        case SPELLED_MAIL: buf_put_format(&out, "=%02X", byte); break;
+        case SPELLED_CHARACTERS:
+            buf_put_char(&out, (char)byte);
+            buf_put_c(&out, "\n");
+            break;
+        case SPELLED_QUOTED:
+            buf_put_c(&out, "'");
+            buf_put_char(&out, (char)byte);
+            buf_put_c(&out, "', ");
+            break;
+        case SPELLED_DUMP:
+            if (i % 16 == 0) {
+                buf_put_format(&out, "\n%08zx ", i);
+            }
+            buf_put_format(&out, " %02x", byte);
+            buf_put_c(&out, i % 16 == 15 || i + 1 == secret.len ? "  |text|" : "");
+            break;
         default: break;
         }
     }
     return buf_str(&out);
 }
 
-/* A line end of its own, or blanks behind one, are not told from those of the spelling. */
-static bool has_break(Str secret)
+/* Whether enough of it is left when blanks, or all but letters and digits, are dropped. */
+static bool is_kept(Str secret, bool marks)
 {
+    size_t kept = 0;
     for (size_t i = 0; i < secret.len; i++) {
-        if (ascii_is_space(secret.data[i])) {
-            return true;
-        }
+        unsigned char byte = (unsigned char)secret.data[i];
+        bool word =
+            byte >= 0x80 || ascii_is_alpha(secret.data[i]) || ascii_is_digit(secret.data[i]);
+        kept += word || (marks && byte > ' ' && byte != 0x7f);
     }
-    return false;
+    return kept >= SCRUB_SHORTEST;
+}
+
+static bool is_expected(Str secret, Spelling spelling)
+{
+    if (str_find(secret, STR("\033["), 0) != STR_NOT_FOUND) {
+        return spelling != SPELLED_LINES; /* sequences for terminals are passed over */
+    }
+    switch (spelling) {
+    case SPELLED_LINES:
+    case SPELLED_CHARACTERS: return is_kept(secret, true);
+    case SPELLED_QUOTED: return is_kept(secret, false);
+    default: return true;
+    }
 }
 
 static void check_respelled(void *context, Str part)
@@ -137,13 +194,13 @@ static void check_respelled(void *context, Str part)
 
 static void check_spelling(World *world, Str secret, Spelling spelling)
 {
-    if (spelling == SPELLED_LINES && has_break(secret)) {
+    if (!is_expected(secret, spelling)) {
         return;
     }
     Str text = joined(world, "<", spelled(world, secret, spelling), ">");
     Str clean = scrubbed(world, text, false);
     BUG_IF(str_find(clean, STR(SCRUB_MARK), 0) == STR_NOT_FOUND);
-    BUG_IF(scrubber_find(world->scrubber, text, check_respelled, world).spelled < secret.len);
+    BUG_IF(scrubber_find(world->scrubber, text, check_respelled, world).spelled < SCRUB_SHORTEST);
     for (size_t cut = 0; cut < text.len; cut += 1 + text.len / 16) {
         (void)scrubbed(world, str_slice(text, 0, cut), true);
     }

@@ -27,7 +27,8 @@ def get(cluster, key):
 
 def rewrite(cluster, key, value, new_key=None):
     """Gives a record another value, and perhaps another key, in the file of the store itself: for records
-    that the API guards. No revision is made, so that no watch is told."""
+    that the API guards. No revision is made, so that no watch is told, and the server starts again."""
+    cluster.server.stop()
     database = sqlite3.connect(cluster.state / "server/store/store.db", timeout=30)
     with database:
         row = (key.encode(),)
@@ -38,6 +39,13 @@ def rewrite(cluster, key, value, new_key=None):
         database.execute("UPDATE changes SET key = ? WHERE key = ?", new + row)
         database.execute("UPDATE keys SET key = ? WHERE key = ?", new + row)
     database.close()
+    cluster.start()
+
+
+def plant(cluster, key, value):
+    """A record at a key that the API guards."""
+    put(cluster, "/test/planted", value)
+    rewrite(cluster, "/test/planted", value, new_key=key)
 
 
 def fill(cluster):
@@ -53,15 +61,15 @@ def fill(cluster):
         {"format": "eden.silent/1", "since_ms": 1800000000000})
     put(cluster, "/eden/facts/web1", {"os": "Debian", "kernel": "6.1.0", "memory": {"total": 1024}})
     for name, key in (("db1", WAITING_KEY), ("db2", "sha256:" + "77" * 32)):
-        put(cluster, f"/eden/objects/joining/{name}",
-            {"format": "eden.joining/2", "name": name,
-             "machines": [{"key": key, "approved": False, "address": "10.0.0.2:4242",
-                           "asked_ms": 1800000000000, "until_ms": 9000000000000}]})
+        plant(cluster, f"/eden/internal/joining/{name}",
+              {"format": "eden.joining/2", "name": name,
+               "machines": [{"key": key, "approved": False, "address": "10.0.0.2:4242",
+                             "asked_ms": 1800000000000, "until_ms": 9000000000000}]})
     made = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)
     token = made["metadata"]["name"]
-    rewrite(cluster, f"/eden/objects/token/{token}",
-            {**get(cluster, f"/eden/objects/token/{token}"), "id": "4l2ygazs"},
-            new_key="/eden/objects/token/4l2ygazs")
+    rewrite(cluster, f"/eden/internal/token/{token}",
+            {**get(cluster, f"/eden/internal/token/{token}"), "id": "4l2ygazs"},
+            new_key="/eden/internal/token/4l2ygazs")
     put(cluster, "/test/greeting", "hello")
 
 

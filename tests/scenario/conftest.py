@@ -12,9 +12,12 @@ from front import TOKEN, Front
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import interrupts  # noqa: E402, F401
+import own_network  # noqa: E402
 from parts import *  # noqa: E402, F403
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+own_network.enter()
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import threading
 
+import agents
 import daemons
 import pytest
 
@@ -224,6 +225,55 @@ def test_recorded_bytes_of_a_join_do_nothing(cluster, recorded_join):
             while again.recv(65536):  # a hello, and that it fails
                 pass
     assert status_of(UnixConnection(socket_path), "GET", "/v1/nodes/canary-node") == 404
+
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+PING = bytes([0, 0, 8, 6, 0, 0, 0, 0, 0]) + b"are you?"
+PONG = bytes([0, 0, 8, 6, 1, 0, 0, 0, 0]) + b"are you?"
+
+
+def connect_as(cluster, certificate):
+    """A connection to the port of nodes that the server has answered."""
+    context = ssl.create_default_context(cafile=cluster.state / "server/ca.pem")
+    context.check_hostname = False
+    context.set_alpn_protocols(["h2"])
+    context.load_cert_chain(certificate)
+    plain = socket.create_connection(("127.0.0.1", cluster.rpc_port), timeout=daemons.LIMIT)
+    connection = context.wrap_socket(plain)
+    connection.sendall(PREFACE)
+    assert is_answered(connection)
+    return connection
+
+
+def is_answered(connection):
+    """Whether the server answers on it; no: it has ended it."""
+    seen = b""
+    try:
+        connection.sendall(PING)
+        while PONG not in seen:
+            piece = connection.recv(4096)
+            if piece == b"":
+                return False
+            seen += piece
+    except (ConnectionError, ssl.SSLError):
+        return False
+    return True
+
+
+def test_a_node_does_not_take_the_connections_of_all(cluster):
+    cluster.start()
+    web1, web2 = agents.Machine(cluster, "web1"), agents.Machine(cluster, "web2")
+    for machine in (web1, web2):
+        machine.join_with_token()
+    web2.start()
+    web2.wait_live()
+    mine = [connect_as(cluster, web1.state / "agent/node.pem") for _ in range(40)]
+    assert [is_answered(each) for each in mine] == [False] * 8 + [True] * 32
+    web1.start()  # its agent gets through all the same
+    web1.wait_live()
+    web2.wait_live()
+    for each in mine:
+        each.close()
 
 
 def listening_ports(process):

@@ -197,6 +197,29 @@ def test_another_file_of_the_same_size_and_time_is_another(world):
     assert (world.app / "f").read_bytes() == b"two"
 
 
+def test_a_digest_holds_for_what_is_unpacked(world):
+    """The owner of the archive exchanges its content and sets its time back."""
+    good, other = make_tar(("f", b"good")), make_tar(("f", b"evil"))
+    digest = "sha256:" + hashlib.sha256(good).hexdigest()
+    assert len(good) == len(other)
+    assert world(archive=good, digest=digest)["result"] == "changed"
+    archive = world.root / "a"
+    os.chown(archive, 1234, 1234)
+    before = archive.stat()
+    with open(archive, "r+b") as file:
+        file.write(other)
+    os.utime(archive, ns=(before.st_atime_ns, before.st_mtime_ns))
+    (world.app / "f").unlink()
+    step = world(digest=digest)
+    assert step["result"] == "failed" and "changed meanwhile" in str(step["error"]), step
+    assert tree(world.app) == {}
+    with open(archive, "r+b") as file:
+        file.write(good)
+    os.utime(archive, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert world(digest=digest)["result"] == "changed"
+    assert tree(world.app) == {"f": b"good"}
+
+
 def test_two_archives_share_a_directory(world):
     (world.root / "base").write_bytes(make_tar(("f", b"base"), ("g", b"base"), ("d", None)))
     (world.root / "over").write_bytes(make_tar(("g", b"over"), ("d", None), ("d/h", b"over")))
@@ -472,5 +495,5 @@ def test_two_archives_of_the_site_share_a_directory(eden, tmp_path):
 
 
 def test_archive_that_is_not_there_fails_plan_and_apply(world):
-    assert "No such file" in world("plan")["error"]["message"]
-    assert "No such file" in world()["error"]["message"]
+    assert "there is no file '/a' on the machine" in world("plan")["error"]["message"]
+    assert "there is no file" in world()["error"]["message"]

@@ -45,3 +45,17 @@ def test_state_stays_in_the_root_where_a_link_leads_elsewhere(eden, root, made):
     else:
         assert done.returncode == 64
         assert "/var in '" in done.stderr and "leads nowhere in it" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["/nowhere/sh", "../nowhere/sh"])
+def test_a_plan_says_which_program_a_root_lacks(eden, root, target):
+    (root.parent / "run.yaml").write_text("steps: [{name: x, cmd.run: {cmd: echo hi}}]")
+    (root / "bin").mkdir()
+    (root / "bin/sh").symlink_to(target)
+    done = eden("plan", "run.yaml", "--root", root)
+    assert done.returncode == 1
+    assert "there is no program '/bin/sh': it is a link to '" in done.stdout
+    assert "nowhere/sh', which does not exist" in done.stdout
+    (root / "nowhere").mkdir()
+    (root / "nowhere/sh").write_text("")
+    assert eden("plan", "run.yaml", "--root", root).returncode == 0

@@ -1,6 +1,7 @@
 """A saved plan is applied as it was made, or not at all."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -231,3 +232,24 @@ def test_a_plan_with_other_secrets_than_it_was_saved_with_is_damaged(eden, saved
 
 def test_only_its_owner_reads_a_plan(saved, tmp_path):
     assert (tmp_path / "saved").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("owner, mode, reason", [
+    (12345, 0o600, "belongs to user 12345"),
+    (0, 0o620, "can be written by others than its owner"),
+    (0, 0o602, "can be written by others than its owner"),
+])
+def test_a_plan_that_others_may_have_written_is_refused(eden, saved, tmp_path, owner, mode, reason):
+    plan = tmp_path / "saved"
+    plan.chmod(mode)
+    os.chown(plan, owner, -1)
+    done = saved()
+    assert done.returncode == 4, done.stderr
+    assert f"error[E0724]: the saved plan is not trusted: saved {reason}" in done.stderr
+    assert "chown $(id -u) saved && chmod 600 saved" in done.stderr
+    assert not (tmp_path / "root/note").exists()
+    assert eden("plan", "saved").returncode == 0  # looking at it is harmless
+    plan.chmod(0o644)
+    os.chown(plan, 0, 0)
+    assert saved().returncode == 0
+    assert (tmp_path / "root/note").exists()

@@ -222,6 +222,21 @@ def test_a_macro_may_give_a_secret(eden, tmp_path):
     assert done.returncode == 1 and "must be true or false" in done.stderr
 
 
+def test_a_repository_that_gets_a_password_is_closed_to_others(eden, tmp_path):
+    args = site(tmp_path, {"name": "r", "pkgrepo.managed": {
+        "name": "shop", "provider": "apt", "suites": "x", "components": "main", "trusted": True,
+        "uris": "https://me:{{ vars.password }}@example.org/debian"}})  # fmt: skip
+    source = tmp_path / "root/etc/apt/sources.list.d/shop.sources"
+    source.parent.mkdir(parents=True)
+    source.write_text("Types: deb\n")
+    source.chmod(0o644)
+    done = eden("apply", *args)
+    assert done.returncode == 0, done.stdout
+    assert SECRET in source.read_text() and source.stat().st_mode & 0o777 == 0o640
+    check_nothing_tells(done, tmp_path)
+    assert "1 ok" in eden("apply", *args).stdout
+
+
 def test_a_step_says_whether_it_is_secret(eden, tmp_path):
     (tmp_path / "steps.yaml").write_text("steps:\n  - {name: a, secret: perhaps, test.ok: []}\n")
     done = eden("validate", "steps.yaml")

@@ -1,6 +1,7 @@
 """What others do to the disk and the memory of a machine: links in directories of theirs, damaged bytes,
 core dumps."""
 
+import json
 import os
 import pathlib
 import re
@@ -65,7 +66,8 @@ def test_no_step_goes_where_a_link_of_another_user_leads(eden, tmp_path):
         assert done.returncode == 1, done.stdout
         told = [line for line in done.stdout.splitlines() if "error[E0601]: /home/ann/conf" in line]
         assert len(told) == 5
-        assert all("belongs to a user who does not own what it leads to" in line for line in told)
+        assert all(f"'/home/ann/conf' is a symbolic link of user {SOMEBODY}" in line
+                   and f"run 'chown -h root {root}/home/ann/conf'" in line for line in told)
     assert sorted(os.listdir(root / "etc")) == ["old", "private"]
     assert (root / "etc/private").read_text() == "precious"
     assert os.listdir(root / "srv") == []
@@ -77,6 +79,94 @@ def test_no_step_goes_where_a_link_of_another_user_leads(eden, tmp_path):
         os.chown(root / "home/ann" / name, SOMEBODY, SOMEBODY, follow_symlinks=False)
     done = eden("apply", steps, "--root", root, "--state-dir", tmp_path / "state")
     assert (root / "home/ann/real/app.conf").read_text() == "x", done.stdout
+
+
+def test_no_step_gives_away_a_file_that_another_user_linked(eden, tmp_path):
+    """A user can put a further name of a file of root among their own, where the kernel lets them."""
+    root = tmp_path / "root"
+    for name in ("etc", "home/ann/app/deep", "srv/tree"):
+        (root / name).mkdir(parents=True)
+    for name in ("etc/private", "home/ann/app/first", "home/ann/app/own", "srv/tree/one"):
+        (root / name).write_text("precious")
+        (root / name).chmod(0o600)
+    os.link(root / "etc/private", root / "home/ann/app/deep/planted")
+    os.link(root / "etc/private", root / "home/ann/conf")
+    os.link(root / "home/ann/app/own", root / "home/ann/app/deep/own")
+    os.link(root / "srv/tree/one", root / "srv/tree/two")
+    for name in ("home/ann", "home/ann/app", "home/ann/app/deep", "home/ann/app/own"):
+        os.chown(root / name, SOMEBODY, SOMEBODY)
+    steps = tmp_path / "steps.yaml"
+    steps.write_text("""\
+steps:
+- name: tree
+  file.directory: {name: /home/ann/app, owner: "12345", recurse: true}
+- name: modes
+  file.directory: {name: /home/ann/app/deep, recurse: true, file_mode: 0644}
+- name: file
+  file.managed: {name: /home/ann/conf, content: precious, owner: "12345"}
+- name: root
+  file.directory: {name: /srv/tree, owner: "12345", recurse: true}
+""")
+    words = ("--root", root, "--state-dir", tmp_path / "state", "-o", "json")
+    for command in ("plan", "apply"):
+        done = eden(command, steps, *words)
+        told = {step["name"]: step for step in json.loads(done.stdout)["steps"]}
+        for name, file in (("tree", "/deep/planted"), ("modes", "/planted"), ("file", "/conf")):
+            message = told[name]["error"]["message"]
+            assert f"{file}: this file of user 0 has further hard links" in message, (command, name)
+        assert told["root"]["result"] == "changed"
+    private = (root / "etc/private").stat()
+    assert (private.st_uid, private.st_mode & 0o777) == (0, 0o600)
+    assert (root / "home/ann/app/first").stat().st_uid == 0, "nothing is done by halves"
+    assert (root / "srv/tree/two").stat().st_uid == SOMEBODY
+    (root / "home/ann/app/deep/planted").unlink()
+    (root / "home/ann/conf").unlink()
+    done = eden("apply", steps, *words)
+    assert done.returncode == 0, done.stdout
+    assert (root / "home/ann/app/first").stat().st_uid == SOMEBODY
+
+
+COPIES = """\
+steps:
+- name: line
+  file.line: {name: /home/ann/conf, line: x, owner: "12345"}
+- name: mode
+  file.line: {name: /home/ann/conf, line: y, mode: 0644}
+- name: block
+  file.block: {name: /home/ann/conf, content: x, owner: "12345", backup: true}
+- name: ini
+  ini.option: {name: /home/ann/conf, section: s, option: o, value: v, owner: "12345"}
+- name: copy
+  file.copy: {name: /home/ann/copy, source: /home/ann/conf, owner: "12345"}
+- name: publish
+  file.content: {name: /home/ann/app, recursive: true}
+- name: read
+  file.contents: {name: /home/ann/conf}
+"""
+
+
+def test_no_step_copies_a_private_file_that_another_user_linked(eden, tmp_path):
+    """What edits a file writes a new one, with all that was in the former, for its new owner."""
+    root = tmp_path / "root"
+    for name in ("etc", "home/ann/app"):
+        (root / name).mkdir(parents=True)
+        os.chown(root / name, *(2 * [0 if name == "etc" else SOMEBODY]))
+    os.chown(root / "home/ann", SOMEBODY, SOMEBODY)
+    (root / "etc/private").write_text("precious\n")
+    (root / "etc/private").chmod(0o600)
+    for name in ("conf", "app/planted"):
+        os.link(root / "etc/private", root / "home/ann" / name)
+    steps = tmp_path / "steps.yaml"
+    steps.write_text(COPIES)
+    words = ("--root", root, "--state-dir", tmp_path / "state", "-o", "json")
+    for command in ("plan", "apply"):
+        told = json.loads(eden(command, steps, *words).stdout)["steps"]
+        assert len(told) == 7
+        for step in told:
+            assert "has further hard links" in step["error"]["message"], (command, step)
+    for path in (root / "home/ann").rglob("*"):
+        status = path.stat()
+        assert path.is_dir() or (status.st_uid, status.st_mode & 0o777) == (0, 0o600), path
 
 
 def test_one_damaged_byte_of_the_spool_takes_no_node_out(cluster):

@@ -4,12 +4,24 @@ caller set."""
 import glob
 import json
 import os
+import pathlib
 import resource
 import subprocess
+import tempfile
+
+import pytest
 
 from events import wait_until
 
 SOMEBODY = 12345
+
+
+@pytest.fixture
+def passable():
+    """A folder that other users can reach."""
+    with tempfile.TemporaryDirectory() as path:
+        os.chmod(path, 0o755)
+        yield pathlib.Path(path)
 
 
 def make_site(folder, steps, **files):
@@ -87,3 +99,129 @@ steps:
     assert done.returncode == 1, done.stderr
     assert "File too large" in done.stdout
     assert sorted(os.listdir(tmp_path / "root/srv")) == ["small"]
+
+
+def test_no_command_of_root_starts_where_a_link_of_another_user_leads(eden, passable):
+    """Whatever a command does to the files around it, it would do to those of root."""
+    private, theirs = passable / "private", passable / "theirs"
+    (private / "deep").mkdir(parents=True)
+    theirs.mkdir()
+    (theirs / "link").symlink_to(private)
+    (theirs / "own").mkdir()
+    (theirs / "to_own").symlink_to("own")
+    for path in (theirs, *theirs.iterdir()):
+        os.chown(path, SOMEBODY, SOMEBODY, follow_symlinks=False)
+    site = make_site(passable, f"""\
+- name: last
+  cmd.run: {{cmd: touch made, cwd: {theirs}/link}}
+- name: middle
+  cmd.run: {{cmd: touch made, cwd: {theirs}/link/deep}}
+- name: guard
+  cmd.run: {{cmd: "true", unless: touch made, cwd: {theirs}/link}}
+- name: by name
+  cmd.run: {{cmd: touch made, cwd: {theirs}/link, user: root}}
+- name: script
+  cmd.script: {{source: make, cwd: {theirs}/link/deep}}
+- name: missing
+  cmd.run: {{cmd: touch made, cwd: {theirs}/own/missing, onlyif: "true"}}
+- name: own
+  cmd.run: {{cmd: pwd, cwd: {theirs}/to_own}}
+- name: user
+  cmd.run: {{cmd: pwd, cwd: {theirs}/link/deep, user: "{SOMEBODY}"}}
+""", make="#!/bin/sh\ntouch made\n")
+    for command in ("plan", "apply"):
+        done = eden(command, site, "--state-dir", passable / "state", "-o", "json")
+        assert done.returncode == 1, done.stdout
+        steps = {step["name"]: step for step in json.loads(done.stdout)["steps"]}
+        for name in ("last", "middle", "guard", "by name", "script"):
+            assert f"run 'chown -h root {theirs}/link', or run the step as that user" in steps[name]["error"]["message"], (command, name)
+        assert "missing" in steps["missing"]["error"]["message"]
+        for name in ("own", "user"):
+            assert steps[name]["result"] == "changed", (command, steps[name])
+    assert steps["own"]["stdout"] == f"{theirs}/own\n"
+    assert steps["user"]["stdout"] == f"{private}/deep\n"
+    assert list(private.iterdir()) == [private / "deep"] and list((private / "deep").iterdir()) == []
+
+
+def make_repository(folder):
+    def git(*words):
+        return subprocess.run(["git", "-C", folder, "-c", "user.name=n", "-c", "user.email=a@b", *words],
+                              check=True, capture_output=True, text=True).stdout.strip()
+    folder.mkdir()
+    git("init", "-q", "--initial-branch=main")
+    (folder / "f").write_text("one")
+    git("add", "f")
+    git("commit", "-qm", "one")
+    return git
+
+
+def test_git_of_root_does_not_work_where_another_user_exchanges_directories(eden, passable):
+    """Between two looks of git a clone of root can be another repository of root."""
+    git = make_repository(passable / "repo")
+    home, srv = passable / "home", passable / "srv"
+    for path in (home, srv):
+        path.mkdir()
+    git("clone", "-q", ".", str(home / "old"))
+    git("clone", "-q", ".", str(srv / "theirs"))
+    for path in (home, srv / "theirs"):
+        os.chown(path, SOMEBODY, SOMEBODY)
+    (passable / "repo/f").write_text("two")
+    git("commit", "-qam", "two")
+    site = make_site(passable, f"""\
+- name: new
+  git.cloned: {{name: {home}/new, repo: {passable}/repo}}
+- name: old
+  git.cloned: {{name: {home}/old, repo: {passable}/repo, user: root}}
+- name: theirs
+  git.cloned: {{name: {srv}/theirs, repo: {passable}/repo, force: true}}
+- name: user
+  git.cloned: {{name: {home}/deep/by_user, repo: {passable}/copy, user: "{SOMEBODY}"}}
+- name: root
+  git.cloned: {{name: {srv}/app, repo: {passable}/repo}}
+""")
+    # git refuses to read from a repository of another user.
+    git("clone", "-q", ".", str(passable / "copy"))
+    subprocess.run(["chown", "-R", str(SOMEBODY), passable / "copy"], check=True)
+    config = passable / "gitconfig"
+    config.write_text(f"[safe]\n\tdirectory = {srv}/theirs\n")
+    (home / "deep").mkdir()
+    os.chown(home / "deep", SOMEBODY, SOMEBODY)
+    for command in ("plan", "apply"):
+        done = eden(command, site, "--state-dir", passable / "state", "-o", "json",
+                    env={"GIT_CONFIG_GLOBAL": str(config)})
+        steps = {step["name"]: step for step in json.loads(done.stdout)["steps"]}
+        for name, place in (("new", home), ("old", home), ("theirs", srv / "theirs")):
+            message = steps[name]["error"]["message"]
+            assert f"the directory '{place}' belongs to user '{SOMEBODY}'" in message
+            assert "with 'user' git runs as another user" in message
+        for name in ("user", "root"):
+            assert steps[name]["result"] == "changed", (command, steps[name])
+    assert sorted(os.listdir(home)) == ["deep", "old"]
+    assert (home / "old/f").read_text() == (srv / "theirs/f").read_text() == "one"
+    assert (srv / "app/f").read_text() == (home / "deep/by_user/f").read_text() == "two"
+    assert (home / "deep/by_user").stat().st_uid == SOMEBODY
+
+
+def test_programs_of_root_take_no_settings_from_the_home_of_another_user(eden, passable):
+    """'sudo -E' and others leave HOME as it was: programs read settings there, and run what these name."""
+    make_repository(passable / "repo")
+    make_repository(passable / "other")
+    (passable / "other/f").write_text("two")
+    subprocess.run(["git", "-C", passable / "other", "-c", "user.name=n", "-c", "user.email=a@b", "commit",
+                    "-qam", "two"], check=True)
+    homes = {"theirs": SOMEBODY, "own": 0}
+    for home, owner in homes.items():
+        (passable / home / "xdg/git").mkdir(parents=True)
+        for name in (".gitconfig", "xdg/git/config"):
+            (passable / home / name).write_text(
+                f'[url "{passable}/other"]\n\tinsteadOf = {passable}/repo\n')
+        os.chown(passable / home, owner, owner)
+        site = make_site(passable / home, f"""\
+- name: clone
+  git.cloned: {{name: {passable}/clone-{home}, repo: {passable}/repo}}
+""")
+        done = eden("apply", site, "--state-dir", passable / "state", env={
+            "HOME": str(passable / home), "XDG_CONFIG_HOME": str(passable / home / "xdg")})
+        assert done.returncode == 0, done.stdout
+    assert (passable / "clone-theirs/f").read_text() == "one"
+    assert (passable / "clone-own/f").read_text() == "two", "root's own home is used"

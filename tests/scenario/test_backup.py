@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 
@@ -84,6 +85,30 @@ def test_what_was_there_is_there_again(cluster, fresh):
     node = ask(fresh, "GET", "/v1/nodes/s1")[1]
     assert node["metadata"]["labels"] == {"role": "server"} and node["status"]["server"]
     assert put(fresh, "/t/new", "1") > made["revision"]
+
+
+def test_what_was_revoked_since_the_backup_is_warned_of(cluster, fresh):
+    """A backup revives what was revoked after it; who restores it must know."""
+    join = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["metadata"]["name"]
+    api = json.loads(cluster.call("tokens", "create", "--role", "viewer", "-o", "json").stdout)
+    made = create(cluster, "blue.backup")
+    cluster.call("tokens", "revoke", join, api["metadata"]["name"])
+    cluster.server.stop()
+
+    done = json.loads(restore(cluster, "blue.backup", fresh.state).stdout)
+    assert done["time"] == made["time"]
+    assert (done["nodes"], done["tokens"], done["api_tokens"], done["user_certificates"]) == (1, 1, 1, 0)
+    assert made["time"] in done["warning"] and "valid again" in done["warning"]
+    assert {"list": "eden tokens list", "revoke": "eden tokens revoke ID"} in done["review"]
+    fresh.start()
+    tokens = [each["metadata"]["name"] for each in ask(fresh, "GET", "/v1/tokens")[1]["items"]]
+    assert join in tokens  # as the warning says
+    told = cluster.eden("backup", "restore", "blue.backup", "--state-dir", fresh.folder / "third",
+                        "--user", "root")
+    assert f"warning: the cluster is as it was at {made['time']}" in told.stderr
+    assert "(1 node, 1 join token, 1 API token, 0 user certificates)" in told.stderr
+    for row in done["review"]:
+        assert row["list"] in told.stderr and row["revoke"] in told.stderr
 
 
 def test_one_record_that_cannot_be_read_keeps_no_backup_from_being_restored(cluster, fresh):
@@ -268,11 +293,11 @@ def manifest_of(data):
     return json.loads(data[LINE:LINE + length]), data[LINE + length:]
 
 
-def with_manifest(manifest, rest):
+def with_manifest(manifest, rest, name="eden.backup/2"):
     """A file whose manifest says something else, and whose digests fit it."""
     text = json.dumps(manifest).encode()
     digest = hashlib.sha256(text).hexdigest()
-    return f"eden.backup/1 {len(text):08} {digest}\n".encode() + text + rest
+    return f"{name} {len(text):08} {digest}\n".encode() + text + rest
 
 
 def refused(cluster, data, *words):
@@ -291,11 +316,12 @@ def refused(cluster, data, *words):
 
 def test_damage_is_told_with_its_place(cluster):
     put(cluster, "/t", VALUE)
-    create(cluster, "good")
+    made = create(cluster, "good")
     data = (cluster.folder / "good").read_bytes()
-    manifest, rest = manifest_of(data)
+    _, rest = manifest_of(data)
     head = len(data) - len(rest)
-    store = len(data) - manifest["parts"][-1]["size"]
+    assert made["parts"][-1]["name"] == "store.dump"
+    store = len(data) - made["parts"][-1]["size"]
 
     def flipped(place):
         return data[:place] + bytes([data[place] ^ 1]) + data[place + 1:]
@@ -305,13 +331,15 @@ def test_damage_is_told_with_its_place(cluster):
     refused(cluster, data[:50], "damaged or cut off")
     refused(cluster, data[:LINE + 10], "cut off", "manifest")
     refused(cluster, data[:head + 5], "cut off", "'server.json'")
-    refused(cluster, data[:-1], "cut off", "'store.db'", "1 bytes are missing")
+    refused(cluster, data[:-1], "cut off", "'store.dump'")
+    refused(cluster, data[:store], "cut off", "'store.dump'")
     refused(cluster, data + b"x", "data follows")
     refused(cluster, flipped(LINE + 20), "damaged: the manifest")
     refused(cluster, flipped(head + 5), "damaged: the part 'server.json'")
-    refused(cluster, flipped(store + 1000), "damaged: the part 'store.db'", f"bytes {store} to")
+    for place in (store, store + 1000, len(data) - 1):
+        refused(cluster, flipped(place), f"the part 'store.dump', from byte {store} of the file on")
     refused(cluster, flipped(30), "damaged")
-    refused(cluster, data.replace(b"eden.backup/1 ", b"eden.backup/9 ", 1), "another version")
+    refused(cluster, data.replace(b"eden.backup/2 ", b"eden.backup/9 ", 1), "another version")
 
 
 def test_a_manifest_that_lies_is_refused(cluster):
@@ -322,7 +350,8 @@ def test_a_manifest_that_lies_is_refused(cluster):
     def lie(**changes):
         return with_manifest({**manifest, **changes}, rest)
 
-    refused(cluster, lie(format="eden.backup/2"), "eden.backup/2")
+    refused(cluster, lie(format="eden.backup/1"), "eden.backup/1")
+    refused(cluster, lie(store="another"), "another")
     refused(cluster, lie(cluster="../../etc"), "manifest")
     refused(cluster, lie(cluster="green"), "green")
     refused(cluster, lie(revision=manifest["revision"] + 1), "revision")
@@ -330,7 +359,7 @@ def test_a_manifest_that_lies_is_refused(cluster):
     refused(cluster, lie(parts=[]), "is missing")
     refused(cluster, lie(parts=manifest["parts"][::-1]), "wrong place")
     refused(cluster, lie(parts=[*manifest["parts"], manifest["parts"][-1]]), "twice")
-    refused(cluster, lie(more=1), "not known")
+    refused(cluster, lie(more=1), "no such field")
     for size in (-1, sizes[0] + 1, sizes[0] - 1, 1 << 62):
         parts = [{**manifest["parts"][0], "size": size}, *manifest["parts"][1:]]
         refused(cluster, lie(parts=parts), "server.json")
@@ -348,7 +377,7 @@ def replace_part(cluster, name, text):
             piece = text
             part.update(size=len(text), digest=hashlib.sha256(text).hexdigest())
         out += piece
-    return with_manifest(manifest, out)
+    return with_manifest(manifest, out + (text if name == "store.dump" else rest))
 
 
 def test_parts_that_make_no_cluster_are_refused(cluster, eden_path):
@@ -359,8 +388,56 @@ def test_parts_that_make_no_cluster_are_refused(cluster, eden_path):
     refused(cluster, replace_part(cluster, "ca.pem", ca), "ca.pem", "green")
     refused(cluster, replace_part(cluster, "ca.pem", b"hello"), "ca.pem")
     refused(cluster, replace_part(cluster, "server.json", b"{}"), "server.json")
-    refused(cluster, replace_part(cluster, "store.db", b"hello"), "store.db")
-    refused(cluster, replace_part(cluster, "store.db", b""), "store.db")
+    refused(cluster, replace_part(cluster, "store.dump", b"hello"), "store.dump")
+    refused(cluster, replace_part(cluster, "store.dump", b"hello" * 100), "store.dump", "no dump")
+    refused(cluster, replace_part(cluster, "store.dump", b""), "store.dump")
+
+
+# --- Of earlier versions --------------------------------------------------------------------------
+
+def create_earlier(cluster):
+    """As eden.backup/1 was: the store is a file of SQLite with its history, and one of the parts."""
+    manifest, rest = manifest_of((cluster.folder / "good").read_bytes())
+    source = sqlite3.connect(cluster.state / "server/store/store.db", timeout=30)
+    copy = sqlite3.connect(cluster.folder / "store.db")
+    source.backup(copy)
+    revision = copy.execute("SELECT max(id) >> 20 FROM changes").fetchone()[0]
+    copy.close()
+    source.close()
+    store = (cluster.folder / "store.db").read_bytes()
+    files = rest[:sum(part["size"] for part in manifest["parts"])]
+    manifest["parts"].append({"name": "store.db", "size": len(store),
+                              "digest": hashlib.sha256(store).hexdigest()})
+    manifest.update(format="eden.backup/1", revision=revision)
+    return with_manifest(manifest, files + store, "eden.backup/1")
+
+
+def test_a_backup_of_the_earlier_format_is_restored(cluster, fresh):
+    put(cluster, "/t/1", "first")
+    put(cluster, "/t/1", VALUE)
+    create(cluster, "good")
+    cluster.server.stop()
+    data = create_earlier(cluster)
+    (cluster.folder / "earlier").write_bytes(data)
+    checked = json.loads(cluster.eden("backup", "verify", "earlier", "--scratch", ".", "-o",
+                                      "json").stdout)
+    assert checked["parts"][-1]["name"] == "store.db" and checked["nodes"] == 1
+    restore(cluster, "earlier", fresh.state)
+    fresh.start()
+    assert get(fresh, "/t/1") == VALUE
+    assert put(fresh, "/t/new", "1") > checked["revision"]
+    refused(cluster, data[:-1], "cut off", "'store.db'", "1 bytes are missing")
+    refused(cluster, data[:-9] + b"x" + data[-8:], "damaged: the part 'store.db'")
+
+
+def test_who_was_there_is_not_in_a_backup(cluster):
+    """Neither the sessions of nodes nor the leader come back with it: they are not there then."""
+    start_agent(cluster, "web1", join(cluster, "web1"))
+    wait_until(lambda: show(cluster, "web1")["state"] == "alive", "a session")
+    create(cluster, "blue.backup")
+    data = (cluster.folder / "blue.backup").read_bytes()
+    assert b"/nodes/web1" in data
+    assert b"/nodes/web1/alive" not in data and b"/eden/leader/" not in data
 
 
 # --- Killed ---------------------------------------------------------------------------------------
@@ -397,7 +474,7 @@ def test_a_restore_that_was_killed_can_be_done_again(cluster, fresh):
 
 
 def test_backups_of_a_busy_server_are_whole(cluster):
-    """Somebody writes all the time; each snapshot is one revision."""
+    """Somebody writes all the time; each backup is one revision."""
     writer = subprocess.Popen(
         ["sh", "-c", "i=0; while :; do i=$((i+1)); curl -s -o /dev/null --unix-socket "
          f"{cluster.run}/server/api.sock -X PUT -H 'Content-Type: application/json' "
@@ -412,20 +489,12 @@ def test_backups_of_a_busy_server_are_whole(cluster):
 
 
 def test_who_leaves_in_the_middle_leaves_nothing(cluster):
-    """Neither files nor descriptors, and others are served meanwhile."""
+    """No file is made for a backup, and others are served meanwhile."""
     for i in range(40):
         put(cluster, f"/t/{i}", "x" * 200_000)
     descriptors = f"/proc/{cluster.server.process.pid}/fd"
-
-    def place(number):
-        try:
-            return os.readlink(f"{descriptors}/{number}")
-        except FileNotFoundError:  # closed since it was listed
-            return ""
-
-    def snapshots():
-        return [number for number in os.listdir(descriptors) if "backup-" in place(number)]
-
+    files = set(os.listdir(cluster.state / "server"))
+    before = len(os.listdir(descriptors))
     peers = []
     for _ in range(4):
         peer = socket.socket(socket.AF_UNIX)
@@ -433,12 +502,12 @@ def test_who_leaves_in_the_middle_leaves_nothing(cluster):
         peer.sendall(b"GET /v1/backup HTTP/1.1\r\nHost: eden\r\n\r\n")
         assert b"200 OK" in peer.recv(1000)
         peers.append(peer)
-    assert len(snapshots()) == 4
+    assert set(os.listdir(cluster.state / "server")) == files
     assert put(cluster, "/t/0", "others go on") > 0
     for peer in peers:
         peer.close()
-    wait_until(lambda: snapshots() == [], "that they are closed")
-    assert not [name for name in os.listdir(cluster.state / "server") if name.endswith(".new")]
+    wait_until(lambda: len(os.listdir(descriptors)) <= before, "that they are closed")
+    assert set(os.listdir(cluster.state / "server")) == files
 
 
 def test_what_a_killed_server_left_of_a_backup_goes(cluster):

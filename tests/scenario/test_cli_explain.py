@@ -115,3 +115,21 @@ def test_help_about_sites_has_the_table_of_requisites(eden):
     told = eden("help", "sites").stdout
     assert "onfail      skipped    runs       skipped    skipped" in told
     assert "jobs/base.yaml" in told
+
+
+def test_columns_of_parameters_do_not_collide(eden):
+    """The kind of 'every' is longer than its column."""
+    rows = json.loads(eden("explain", "cron.present", "-o", "json").stdout)
+    action = rows[0] if isinstance(rows, list) else rows
+    shown = eden("explain", "cron.present").stdout
+    lines = shown.split("parameters:\n")[1].split("\n\n")[0].splitlines()
+    helps = [param["help"] for param in action["parameters"]]
+    column = {line.index(help) for line in lines for help in helps if line.endswith(help)}
+    assert len(column) == 1 and sum(line.endswith(tuple(helps)) for line in lines) == len(helps)
+    start = column.pop()
+    for line in lines:
+        if line.endswith(tuple(helps)):
+            assert line[start - 2 : start] == "  ", line
+    kinds = {line[2:].split()[0]: line.index(line[2:].split(maxsplit=1)[1]) for line in lines if line[2] != " "}
+    assert list(kinds) == [param["name"] for param in action["parameters"]]
+    assert len(set(kinds.values())) == 1

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-TOPICS = ["commands", "actions", "sites", "selectors", "secrets", "filters", "tests", "globals", "methods", "codes",
-          "exit-codes"]
+TOPICS = ["commands", "actions", "sites", "selectors", "secrets", "filters", "tests", "globals", "methods", "kinds",
+          "codes", "exit-codes"]
 
 
 def test_the_overview_names_every_command_and_topic(eden):

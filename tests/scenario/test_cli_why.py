@@ -156,9 +156,23 @@ def test_a_name_that_is_not_there_is_guessed(applied):
 def test_a_name_in_two_jobs_needs_its_id(applied):
     done = applied("same")
     assert done.returncode == 3
-    assert "several steps are called 'same'" in done.stderr
+    assert "'same' is not the name of one step" in done.stderr
     assert "'web#same', 'db#same'" in done.stderr
     assert applied("db#same").returncode == 0
+
+
+def test_what_a_step_manages_leads_to_the_step(eden, tmp_path):
+    (tmp_path / "s.yaml").write_text(
+        "steps: [{name: config, file.managed: {name: /etc/app, content: x}}, {name: homes, "
+        "file.directory: {name: '/home/{{ item }}'}, forEach: [ann, ben]}]"
+    )
+    (tmp_path / "root").mkdir()
+    assert eden("apply", "s.yaml", "--root", "root").returncode == 0
+    done = eden("why", "/etc/app", "--root", "root")
+    assert done.returncode == 3 and "write 's#config'" in done.stderr
+    assert eden("why", "s#config", "--root", "root").returncode == 0
+    done = eden("why", "homes", "--root", "root")
+    assert "write 's#homes[ann]', 's#homes[ben]'" in done.stderr
 
 
 def test_without_a_record_it_says_so(eden, tmp_path):

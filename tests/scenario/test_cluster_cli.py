@@ -2,12 +2,14 @@
 
 import json
 import os
+import pty
 import re
 import subprocess
 
+import daemons
 import pytest
 import yaml
-from cluster_world import NODE_KEY, WAITING_KEY, add_nodes, fill, join, put
+from cluster_world import NODE_KEY, WAITING_KEY, add_nodes, fill, join, plant, put
 from events import wait_until
 from test_cli_completion import open_terminal
 
@@ -115,8 +117,8 @@ def test_nodes_are_selected_by_names_and_labels(filled):
     filled.call("nodes", "label", "web2", "role=web")
     assert filled.call("nodes", "list", "-l", "role=web", "-o", "name").stdout == "web2\n"
     assert filled.call("nodes", "-l", "web* and !role=web", "-o", "name").stdout == "web1\n"
-    done = filled.call("nodes", "list", "-l", "server.os == 'debian'", check=False)
-    assert done.returncode == 64 and "only names and labels" in done.stderr
+    done = filled.call("nodes", "list", "-l", "server.disks == 1", check=False)
+    assert done.returncode == 64 and "server.disks" in done.stderr
 
 
 def test_a_wrong_selector_is_shown_where_it_is_wrong(filled):
@@ -741,8 +743,8 @@ def test_names_are_kept_for_a_moment_and_renewed_behind_it(filled):
 
 
 def test_names_that_are_no_words_are_not_offered(filled):
-    record = json.loads(filled.call("get", "/eden/objects/joining/db1").stdout)
-    put(filled, "/eden/objects/joining/$(touch x)", {**record, "name": "$(touch x)"})
+    record = json.loads(filled.call("get", "/eden/internal/joining/db1").stdout)
+    plant(filled, "/eden/internal/joining/$(touch x)", {**record, "name": "$(touch x)"})
     complete(filled, "node", "--refresh")
     assert "touch" not in complete(filled, "node")
 
@@ -782,3 +784,56 @@ def test_fish_completes_live_names(filled):
     assert offered("eden nodes label web1 we") == ["web1", "web2"]
     filled.server.stop()  # what was known last
     assert offered("eden nodes show we") == ["web1", "web2"]
+
+
+def on_terminal(cluster, *args):
+    """What a command prints to a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [cluster.eden_path, *args, "--run-dir", cluster.run, "--state-dir", cluster.state],
+        stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=daemons.environment())
+    os.close(theirs)
+    text = b""
+    try:
+        while piece := os.read(ours, 4096):
+            text += piece
+    except OSError:
+        pass  # Linux tells the end of a pseudo-terminal this way
+    os.close(ours)
+    assert process.wait(daemons.LIMIT) == 0, text
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_keys_and_values_do_not_control_the_terminal(running):
+    key, value = "/t/\x1b[2J\u202ea\nb", "one\tcell\n\x1b]0;title\x07two\x85\n"
+    shown = "/t/\\x1b[2J\\u202ea\\nb"
+    assert on_terminal(running, "put", key, value).startswith(f"{shown} has ")
+    assert on_terminal(running, "get", "/t/", "--prefix", "-o", "name") == f"{shown}\n"
+    assert on_terminal(running, "get", key) == "one\tcell\n\\x1b]0;title\\x07two\\u0085\n"
+    for args in (("get", "/t/", "--prefix"), ("get", "/t\x1b", "--prefix"), ("delete", key)):
+        assert "\x1b" not in on_terminal(running, *args)
+    # A program gets what there is, to the byte.
+    assert "\x1b" not in running.call("put", key, value).stdout
+    assert running.call("get", "/t/", "--prefix", "-o", "name").stdout == f"{key}\n"
+    assert running.call("get", key).stdout == value
+    assert on_terminal(running, "get", key, "-o", "raw") == value
+    assert json.loads(running.call("get", key, "-o", "json").stdout)["value"] == value
+
+
+def test_json_does_not_control_the_terminal_and_says_the_same(running):
+    """U+009B begins a command of a terminal as ESC [ does, and is no control character of JSON."""
+    key, value = "/t/a", "\x9b2J\x7f\u202eone\U000e0001\x1b]0;title\x07 ä €\n"
+    running.call("put", key, value)
+    shown = on_terminal(running, "get", key, "-o", "json")
+    assert not {"\x9b", "\x7f", "\u202e", "\x1b", "\x07"} & set(shown)
+    assert "ä €" in shown and json.loads(shown)["value"] == value
+    given = running.call("get", key, "-o", "json").stdout
+    assert "\x9b" in given and json.loads(given) == json.loads(shown)
+
+
+def test_yaml_and_plain_answers_do_not_control_the_terminal(running):
+    running.call("put", "/t/a", "\x9b2J\x7f\u202eone\x1b]0;title\x07 ä €\n")
+    for words in (("api", "GET", "/v1/store?key=/t/a", "-o", "yaml"), ("api", "GET", "/v1/store?key=/t/a")):
+        shown = on_terminal(running, *words)
+        assert not {"\x9b", "\x7f", "\u202e", "\x1b", "\x07"} & set(shown), words
+        assert "ä €" in shown, words

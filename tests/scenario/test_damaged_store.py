@@ -13,8 +13,8 @@ from cluster_world import is_alive, join, rewrite
 from events import wait_until
 
 PAGE = 4096
-REVOCATIONS = "/eden/objects/pki/revocations"
-ROTATION = "/eden/objects/pki/rotation"
+REVOCATIONS = "/eden/internal/pki/revocations"
+ROTATION = "/eden/internal/pki/rotation"
 
 
 def store_of(cluster):
@@ -102,6 +102,8 @@ def test_a_log_that_was_removed_is_noticed_and_the_loss_accepted(cluster):
     assert seen["state"] == "failed" and "damaged" in seen["text"] and "eden cluster" in seen["fix"]
     refused(cluster, "the store is damaged and takes no writes")
     assert get(cluster, "/t/kept") == "yes"  # what is there is read
+    listed = cluster.call("nodes")
+    assert "s1" in listed.stdout and "this may be out of date since" in listed.stderr
     assert repair(cluster, "--accept-loss", check=False).returncode == 5  # it runs
     assert cluster.server.stop() == 0
     cluster.start()  # not forgotten
@@ -118,6 +120,34 @@ def test_a_log_that_was_removed_is_noticed_and_the_loss_accepted(cluster):
     assert later > revision
     done = repair(cluster, "--accept-loss", check=False)
     assert done.returncode == 5
+
+
+def test_a_log_that_was_cut_in_half_is_noticed_and_the_loss_accepted(cluster):
+    cluster.start()
+    put(cluster, "/t/kept", "yes")
+    cluster.server.stop()
+    cluster.start()
+    for i in range(40):
+        put(cluster, f"/t/{i}", "x" * 500)
+    put(cluster, "/t/lost", "yes")
+    revision = json.loads(cluster.call("get", "/t/lost", "-o", "json").stdout)["revision"]
+    cluster.server.process.send_signal(signal.SIGKILL)
+    cluster.server.process.wait()
+    log = store_of(cluster) / "store.db-wal"
+    with log.open("r+b") as file:
+        file.truncate(log.stat().st_size // 2)
+    said = check_of(cluster)
+    assert not said["whole"] and f"and {revision} was acknowledged" in said["damage"]
+    cluster.start()
+    assert "lost acknowledged writes" in cluster.server.wait_for_log("the store is damaged")
+    refused(cluster, "the store is damaged and takes no writes")
+    assert get(cluster, "/t/kept") == "yes"
+    cluster.server.stop()
+    assert "are lost; the store continues at revision" in repair(cluster, "--accept-loss").stdout
+    cluster.start()
+    assert problems(cluster) == {}
+    put(cluster, "/t/new", "yes")
+    assert json.loads(cluster.call("get", "/t/new", "-o", "json").stdout)["revision"] > revision
 
 
 def test_nodes_come_back_to_a_store_whose_loss_was_accepted(cluster):
@@ -172,8 +202,8 @@ def test_check_reads_keys_with_any_bytes_in_them(cluster):
     assert report["whole"] and report["bad"] == [] and report["keys"] > 600
 
 
-@pytest.mark.parametrize("key", [REVOCATIONS, "/eden/objects/pki/rotation", "/eden/objects/pki/trust",
-                                 "/eden/objects/token/aaaaaaaa"])
+@pytest.mark.parametrize("key", [REVOCATIONS, "/eden/internal/pki/rotation", "/eden/internal/pki/trust",
+                                 "/eden/internal/token/aaaaaaaa"])
 def test_records_of_trust_are_not_changed_as_keys(cluster, key):
     cluster.start()
     for words in (("put", key, "junk", "--force"), ("delete", key, "--force")):
@@ -219,7 +249,7 @@ def test_junk_for_the_rotation_stops_rotations_only_and_is_repaired(cluster):
     cluster.server.stop()
     write_later(cluster, ROTATION, b"junk")
     cluster.start()
-    assert "eden cluster repair /eden/objects/pki/rotation" in cluster.server.wait_for_log(
+    assert "eden cluster repair /eden/internal/pki/rotation" in cluster.server.wait_for_log(
         "the CA cannot be rotated")
     assert problems(cluster) == {}
     join(cluster, "web2")  # certificates are issued, and accepted
@@ -258,7 +288,7 @@ def test_junk_for_a_rotation_under_way_keeps_the_server_from_choosing_a_ca(clust
 def test_a_record_without_a_good_value_is_deleted_when_asked_for(cluster):
     cluster.start()
     made = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["metadata"]["name"]
-    key = f"/eden/objects/token/{made}"
+    key = f"/eden/internal/token/{made}"
     rewrite(cluster, key, b"\xff\x00junk")
     listed = json.loads(cluster.call("tokens", "list", "-o", "json").stdout)["items"]
     assert [token["status"]["state"] for token in listed] == ["unreadable"]

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -106,7 +107,7 @@ def test_a_server_that_does_not_run_is_found_from_both_sides(cluster, node):
     assert "tries: " in checks["session"]["text"]
     checks = look(cluster)
     assert states(checks, "failed") == {"agent", "server", "reach"}
-    assert checks["store"]["state"] == "ok" and checks["ports"]["text"] == "both are free"
+    assert checks["store"]["state"] == "ok" and checks["ports"]["text"] == "all are free"
     assert checks["silent"]["state"] == "skipped"
 
 
@@ -225,6 +226,22 @@ def test_people_are_told_what_to_do(cluster):
     for line in done.stdout.splitlines():
         if "see:" in line:
             assert (ROOT / line.split()[-1]).exists()
+
+
+# "the ports are free" above a port that is taken.
+SUCCESS = re.compile(r"\b(is|(?<!that )are|works?|fits?|runs?|holds?|answers?|can|matches|valid|enough|reachable|whole|good"
+                     r"|correct|trusted|up|free(?! space)|ok|well)\b")  # fmt: skip
+
+
+def test_the_title_of_a_check_claims_no_success(cluster):
+    cluster.server.stop()
+    checks = look(cluster)
+    assert len(checks) > 25 and states(checks, "failed")
+    titles = {name: check["what"] for name, check in checks.items()}
+    assert {name: title for name, title in titles.items() if SUCCESS.search(title)} == {}
+    shown = cluster.eden("doctor", "--state-dir", cluster.state, "--run-dir", cluster.run, check=False)
+    for name in states(checks, "failed"):
+        assert f"\n{name}: {titles[name]}\n  to do: " in shown.stdout
 
 
 def test_a_key_that_others_can_read_is_told_as_such(cluster, node):

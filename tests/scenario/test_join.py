@@ -80,7 +80,7 @@ def test_a_token_is_good_for_as_many_machines_as_it_says(running, web):
 
 def test_an_expired_token_is_refused(running, web):
     made = agents.make_token(running)
-    key = "/eden/objects/token/" + made["id"]
+    key = "/eden/internal/token/" + made["id"]
     record = json.loads(running.call("get", key).stdout)
     record["expires_ms"] = record["created_ms"] + 1
     cluster_world.rewrite(running, key, record)

@@ -449,7 +449,8 @@ def test_a_token_opens_the_server_from_elsewhere(home, front, tmp_path):
     seen = {check["name"]: check for check in json.loads(
         home("doctor", "-o", "json", "--state-dir", tmp_path / "none").stdout)["checks"]}
     for name in ("contexts", "context-cas", "context-tokens", "context-server", "server-version",
-                 "clock", "waiting", "certificates", "rotation", "tokens", "versions"):
+                 "clock", "waiting", "certificates", "rotation", "tokens", "versions", "joins",
+                 "leases"):
         assert seen[name]["state"] == "ok", seen[name]
     assert seen["silent"]["state"] == "warning" and "s1" in seen["silent"]["text"]
     table = home("doctor", "--state-dir", tmp_path / "none").stdout

@@ -14,7 +14,7 @@ import daemons
 import pytest
 
 from asking import ask, get, put
-from cluster_world import LocalConnection
+from cluster_world import LocalConnection, join
 from events import wait_until
 
 LOST = "the store of this cluster is lost"
@@ -47,6 +47,11 @@ def checks(cluster):
     return {check["name"]: check for check in json.loads(done.stdout)["checks"]}
 
 
+def advice_to_leave(seen):
+    """Checks whose remedy would cost this machine its membership."""
+    return [check for check in seen.values() if "leave" in check.get("fix", "")]
+
+
 @pytest.fixture
 def backup(cluster):
     cluster.start()
@@ -73,7 +78,7 @@ def test_no_new_store_is_begun_where_one_was(cluster, how):
     seen = checks(cluster)
     assert LOST in seen["store"]["text"] and LOST in seen["server"]["text"]
     assert "eden backup restore" in seen["store"]["fix"]
-    assert not any("leave" in check.get("fix", "") for check in seen.values())
+    assert not advice_to_leave(seen)
 
 
 def test_the_agent_tells_why_there_is_no_server(cluster):
@@ -86,7 +91,7 @@ def test_the_agent_tells_why_there_is_no_server(cluster):
     assert LOST in json.loads(done.stdout)["server"]["why"]
     seen = checks(cluster)
     assert LOST in seen["server"]["text"]
-    assert not any("leave" in check.get("fix", "") for check in seen.values())
+    assert not advice_to_leave(seen)
 
 
 def test_the_command_that_is_told_brings_it_back(cluster, backup):
@@ -99,6 +104,34 @@ def test_the_command_that_is_told_brings_it_back(cluster, backup):
     cluster.eden("backup", "restore", backup, "--state-dir", cluster.state, "--user", "root")
     cluster.start()
     assert get(cluster, "/t/kept") == "yes"
+
+
+def test_who_is_revoked_stays_out_of_a_restored_store_and_others_come_back(cluster):
+    """Both agents run all the time, and nothing is done on their machines."""
+    cluster.start()
+    join(cluster, "web1")
+    web2 = join(cluster, "web2")
+    cluster.call("pki", "revoke", "web2")
+    web2.wait_for_log("revoked")
+    cluster.call("backup", "create", "today.backup")
+    assert cluster.server.stop() == 0
+    lose(cluster)
+    assert LOST in serve(cluster)
+    cluster.eden("backup", "restore", cluster.folder / "today.backup", "--state-dir", cluster.state,
+                 "--user", "root")
+    cluster.start()
+    # That it was alive is in the backup; a session is what it can be asked through.
+    wait_until(lambda: cluster.call("nodes", "ping", "web1", check=False).returncode == 0,
+               "web1 is back")
+    # It asks again as long as it runs, and one that starts anew is told the same.
+    web2.stop()
+    folder = cluster.folder / "web2"
+    again = cluster.daemon("agent", "--state-dir", folder / "state", "--run-dir", folder / "run",
+                           "--config-dir", folder / "etc")
+    again.wait_for_log("revoked")
+    # Its session is not in the backup: the server that leads notes since when it is gone.
+    wait_until(lambda: "'web2' is silent since" in
+               cluster.call("nodes", "ping", "web2", check=False).stderr, "web2 is noted as silent")
 
 
 def test_a_restore_that_was_killed_is_done_again(cluster, backup):
@@ -249,6 +282,8 @@ def test_a_store_that_cannot_be_saved_keeps_its_server(cluster, how):
     assert write_until_refused(cluster)[0] == []
     assert "must not end" in cluster.server.wait_for_log("can no longer be written")
     assert get(cluster, "/t/kept") == "yes"
+    listed = cluster.call("nodes")
+    assert "s1" in listed.stdout and "this may be out of date since" in listed.stderr
     assert checks(cluster)["store"]["fix"].startswith("do not stop the server")
     (cluster.state / "server").mkdir(mode=0o700)
     assert write_until_refused(cluster)[1] == 503

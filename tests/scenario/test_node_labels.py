@@ -7,6 +7,8 @@ import shutil
 import agents
 import pytest
 
+from cluster_world import get, put
+
 SITE = {
     "jobs/base.yaml": "jobs: {'role=web': [{name: web}], 'role=db': [{name: db}]}",
     "jobs/web.yaml": "steps: [{name: web, test.ok: }]",
@@ -131,3 +133,32 @@ def test_a_user_who_may_not_read_the_record_is_told_so(web, site, tmp_path):
                             check=False, user=65534, group=65534, extra_groups=[])  # fmt: skip
     assert done.returncode == 3
     assert "warning[E0596]" in done.stderr and "as root" in done.stderr, done.stderr
+
+
+def test_nodes_are_selected_by_facts_and_labels(cluster):
+    cluster.start()
+    own = get(cluster, "/eden/nodes/s1")
+    for number, (name, role, system) in enumerate((("db1", "db", "debian"), ("web1", "web", "debian"),
+                                                   ("web2", "web", "fedora"), ("web3", "web", None))):  # fmt: skip
+        put(cluster, f"/eden/nodes/{name}",
+            {**own, "name": name, "enrolment": f"{number + 1:016x}", "serial": f"{number + 1:016x}{0:016x}",
+             "server": False, "labels": {"role": role}})
+        if system is not None:
+            put(cluster, f"/eden/facts/{name}", {"os": system, "cpus": number, "disks": {"vda": {"os": "x"}}})
+
+    def selected(selector):
+        done = cluster.call("nodes", "-l", selector, "-o", "json")
+        return [one["metadata"]["name"] for one in json.loads(done.stdout)["items"]]
+
+    assert selected("server.os == 'debian'") == ["db1", "web1"]
+    assert selected("role=web and server.os == 'debian'") == ["web1"]
+    assert selected("role=db or server.cpus > 1") == ["db1", "web2"]
+    assert selected("role=web and !(server.os == 'debian')") == ["web2"]  # web3 has said nothing
+    facts = cluster.call("get", "/eden/facts/web2").stdout
+    assert "fedora" in facts
+    put(cluster, "/eden/facts/web2", {"os": "debian"})
+    assert selected("server.os == 'debian'") == ["db1", "web1", "web2"]
+    done = cluster.call("nodes", "-l", "server.oss == 'debian'", check=False)
+    assert done.returncode == 64 and "os_family" in done.stderr, done.stderr
+    done = cluster.call("tokens", "-l", "server.os == 'debian'", check=False)
+    assert done.returncode == 64 and "only names and labels" in done.stderr, done.stderr

@@ -9,6 +9,7 @@ import pathlib
 import re
 import ssl
 import subprocess
+import time
 import urllib.parse
 
 import daemons
@@ -160,6 +161,21 @@ def test_every_address_with_every_kind_of_caller(running, eden_path):
                 assert f"'{verb}' on {kind}; you have: {role}" in told["detail"]
 
 
+def test_a_large_value_is_for_who_may_write_it(running):
+    """On the public port as by the Unix socket; of others its body is not even read."""
+    body = json.dumps({"value": "x" * 1000000})
+    admin, viewer = (bearer(make_token(running, role)) for role in ("admin", "viewer"))
+    assert ask(running, "PUT", "/v1/store?key=%2Fx", body, **admin)[0] == 200
+    status, told, _ = ask(running, "GET", "/v1/store?key=%2Fx", **admin)
+    assert (status, len(told["value"])) == (200, 1000000)
+    head = {"Content-Length": "1000000", "Content-Type": "application/json"}
+    assert ask(running, "PUT", "/v1/store?key=%2Fx", **head, **viewer)[0] == 403
+    assert ask(running, "PUT", "/v1/store?key=%2Fx", **head)[0] == 401
+    told = [json.loads(text) for text in entries(running)]
+    assert [(one["verb"], one["kind"]) for one in told if one["outcome"] == "denied"] == [
+        ("update", "Key")]
+
+
 def watches(eden_path):
     """What can be watched: (address, kind)."""
     told = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
@@ -247,6 +263,60 @@ def test_tokens_and_sessions_outlive_the_server(running):
     assert ask(running, "GET", "/v1/nodes", **cookie)[0] == 200
 
 
+def failures(cluster):
+    return [line for line in cluster.server.log if "authentication failed" in line]
+
+
+def test_failed_authentications_are_logged_without_the_token(running):
+    token = make_token(running, "viewer")
+    identity, secret = token.split("_")[1:]
+    cookie, _ = log_in(running, token)
+    wrong = f"eden_{identity}_{'a' * 32}"
+    assert ask(running, "GET", "/v1/nodes", **bearer(wrong))[0] == 401
+    line = running.server.wait_for_log("authentication failed")
+    assert f'by="token {identity}"' in line and "address=127.0.0.1:" in line
+    body = json.dumps({"token": f"eden_zzzzzzzz_{'b' * 32}"})
+    assert ask(running, "POST", "/v1/session", body)[0] == 401
+    running.server.wait_for_log('by="token zzzzzzzz"')
+    assert ask(running, "GET", "/v1/nodes", **bearer("hunter2-is-no-token"))[0] == 401
+    running.call("tokens", "revoke", identity)
+    assert ask(running, "GET", "/v1/nodes", **bearer(token))[0] == 401
+    assert ask(running, "GET", "/v1/nodes", **cookie)[0] == 401
+    running.server.wait_for_log("by=session")
+    assert ask(running, "GET", "/v1/nodes")[0] == 401  # nothing was shown, so nothing has failed
+    running.server.stop()
+    running.server.reader.join()
+    assert len(failures(running)) == 5
+    log = "\n".join(running.server.log)
+    assert not [each for each in (secret, "a" * 32, "b" * 32, "hunter2", cookie["Cookie"].split("=")[1])
+                if each in log]
+
+
+def test_failed_authentications_do_not_fill_the_log_nor_hide_others(running):
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+
+    def flood(source, count):
+        connection = http.client.HTTPSConnection("127.0.0.1", running.api_port, context=context,
+                                                 source_address=(source, 0), timeout=daemons.LIMIT)
+        for _ in range(count):
+            connection.request("GET", "/v1/nodes", headers=bearer(f"eden_zzzzzzzz_{'b' * 32}"))
+            answer = connection.getresponse()
+            assert answer.read() and answer.status == 401
+        connection.close()
+
+    began = time.monotonic()
+    flood("127.0.0.1", 1000)
+    most = 5 + (time.monotonic() - began) / 10 + 1
+    flood("127.0.0.2", 1)
+    running.server.wait_for_log("address=127.0.0.2:")
+    lines = failures(running)
+    assert 0 < len([each for each in lines if "address=127.0.0.1:" in each]) <= most
+    # Each is in the log, or counted there as left out.
+    assert len(lines) + sum(int(re.search(r"suppressed=(\d+)", each)[1]) for each in lines) == 1001
+
+
 def test_nobody_gives_away_what_they_do_not_have(running):
     token = bearer(make_token(running, "operator"))
     wish = {"spec": {"purpose": "access", "roles": ["viewer"]}}
@@ -317,3 +387,18 @@ def test_nobody_has_a_role_that_was_deleted_meanwhile(running):
         assert set(token["spec"].get("roles", [])) <= roles
     # One of them wins each time; the other is told so.
     assert {status for outcome in outcomes for status in outcome} <= {200, 201, 400, 409}
+
+
+def test_who_may_not_list_facts_learns_none_by_selecting_nodes(running):
+    """Nor does who may list those of some nodes only: a selector would tell of the others."""
+    for name, facts in (("nodes-only", []), ("some-facts", [{"verbs": ["list"], "kinds": ["Facts"],
+                                                             "selector": "role=web"}])):
+        role = {"metadata": {"name": name},
+                "spec": {"rules": [{"verbs": ["list"], "kinds": ["Node"]}, *facts]}}
+        assert ask_local(running, "POST", "/v1/roles", json.dumps(role))[0] == 201
+    address = "/v1/nodes?selector=" + urllib.parse.quote("server.os == 'debian'")
+    for role, wanted in (("nodes-only", 403), ("some-facts", 403), ("viewer", 200)):
+        fields = bearer(make_token(running, role))
+        assert ask(running, "GET", "/v1/nodes?selector=web1", **fields)[0] == 200
+        status, told, _ = ask(running, "GET", address, **fields)
+        assert status == wanted, (role, told)

@@ -66,6 +66,19 @@ PLAIN = "\n    \n- a\n    \n\n    \n- b\n    \n\n"
 TRIMMED = {"trim_blocks": "    - a\n        - b\n    ", "both": "- a\n- b\n"}
 
 
+def test_a_path_within_the_site_is_answered_with_the_right_one(eden, site):
+    (site / "files").mkdir()
+    (site / "files/x.j2").write_text("{{ vars.greeting }}")
+    done = render(eden, "templates/motd.j2")
+    assert done.returncode == 1
+    assert "by their name below templates/: write 'motd.j2'" in done.stderr
+    assert render(eden, "motd.j2").returncode == 0
+    done = render(eden, "files/x.j2")
+    assert done.returncode == 1 and "write 'site/files/x.j2'" in done.stderr
+    assert render(eden, "site/files/x.j2").stdout == "hello"
+    assert "write" not in render(eden, "nowhere.j2").stderr
+
+
 def test_a_site_says_how_blocks_are_read(eden, site, tmp_path):
     def applied():
         done = eden("apply", "site", "--root", "root", "--state-dir", "state", "--config-dir", "etc")

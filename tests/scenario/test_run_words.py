@@ -75,7 +75,7 @@ def give_shell(tmp_path):
     "action, reason",
     [
         ("file.line: [{name: /a}, {line: x}]", "/a: No such file or directory"),
-        ("file.copy: [{name: /a}, {source: /b}]", "/b: No such file or directory"),
+        ("file.copy: [{name: /a}, {source: /b}]", "there is no file '/b' on the machine"),
         ("file.managed: [{name: /a}, {owner: nosuchuser}]", "there is no user 'nosuchuser'"),
         ("file.managed: [{name: /d/a}, {parents: false}]", "there is no directory '/d'"),
         ("file.managed: [{name: /file/a}]", "/file is a file, not a directory"),

@@ -55,6 +55,7 @@ def test_what_starts_a_founded_cluster_is_said_as_it_is_to_be_typed(eden, tmp_pa
     """The unit would look elsewhere."""
     done = eden("init", "--state-dir", tmp_path / "state", "--user", "root")
     assert f"Next: 'eden agent --state-dir {tmp_path}/state' starts it" in done.stdout, done
+    assert f"'eden tokens create --state-dir {tmp_path}/state' prints" in done.stdout, done
     assert "systemctl" not in done.stdout
 
 
@@ -163,5 +164,5 @@ def test_a_field_that_nobody_knows_is_named_with_its_place(cluster):
     done = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.run, check=False)
     assert done.returncode != 0
     line = path.read_text().splitlines().index('  "conections_per_address": 5') + 1
-    assert f"{cluster.state}/server: server.json: line {line}: field 'conections_per_address' is " \
-           "not known; did you mean 'connections_per_address'?" in done.stderr
+    assert f"{cluster.state}/server: server.json: line {line}: 'conections_per_address': there " \
+           "is no such field; did you mean 'connections_per_address'?" in done.stderr

@@ -169,9 +169,9 @@ def test_machines_that_join_and_leave_are_in_the_audit_log(running, stranger):
 def test_a_removed_node_leaves_nothing_to_the_next_of_its_name(running):
     web = agents.Machine(running, "web1")
     web.join_with_token()
-    keys = ["/eden/runs/r1/nodes/web1", "/eden/runs/r1/steps/a/web1",
-            "/eden/status/configured/success/web1"]
-    for key in keys + ["/eden/runs/r1/nodes/web10"]:
+    keys = ["/eden/status/configured/success/web1", "/eden/status/validated/failed/web1",
+            "/eden/orders/web1/1"]
+    for key in keys + ["/eden/status/validated/failed/web10"]:
         running.call("put", key, "{}", "--force")
     running.call("nodes", "remove", "web1", "--yes")
 
@@ -180,7 +180,7 @@ def test_a_removed_node_leaves_nothing_to_the_next_of_its_name(running):
 
     wait_until(lambda: not is_there("/eden/removed/web1"), "what is left is deleted")
     assert [key for key in keys if is_there(key)] == []
-    assert is_there("/eden/runs/r1/nodes/web10")
+    assert is_there("/eden/status/validated/failed/web10")
 
 
 def test_a_token_does_not_stay_in_the_command_line(running):

@@ -5,7 +5,8 @@
 
 #include "session_world.h"
 
-static const char *const watch_names[WATCHES] = { "even", "odd" };
+/* The last one is of a newer node: no server knows it. */
+static const char *const watch_names[WATCHES + 1] = { "even", "odd", "later" };
 
 /* --- The spool ------------------------------------------------------------------------------- */
 
@@ -236,6 +237,9 @@ static void unit_forget(View *view)
 static WatchPosition session_position(void *context, uint32_t watch)
 {
     Node *node = context;
+    if (watch == WATCHES) {
+        return (WatchPosition){ .store = STR_EMPTY };
+    }
     View *view = &node->views[watch];
     return (WatchPosition){ str_from_c(view->store), view->revision };
 }
@@ -401,7 +405,7 @@ static void start(Node *node)
         .boot_id = str_from_c(boot),
         .version = STR("0.1.0"),
         .watches = watch_names,
-        .watch_count = WATCHES,
+        .watch_count = WATCHES + 1,
         .server_count = SERVERS,
     });
     session_node_start(node->session);

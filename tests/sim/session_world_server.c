@@ -266,9 +266,10 @@ static void feed_soon(ServerSession *session)
 static bool session_watch(void *context, uint32_t watch, Str name, bool reset, int64_t revision,
                           Error *err)
 {
-    (void)name;
-    (void)err;
     ServerSession *session = context;
+    if (watch == WATCHES) {
+        return error_set(err, ERROR_DENIED, "there is no '%" STR_FMT "'", STR_ARG(name));
+    }
     session->feeds[watch] = (Feed){ .started = true, .fresh = reset, .position = revision };
     feed_soon(session);
     return true;

@@ -29,7 +29,7 @@ def node(server, name):
     return ask(server, "nodes", "show", name)
 
 
-def wait_alive(server, *names):
+def wait_alive(server, *names, timeout=30):
     def all_alive():
         done = server.eden("nodes", "list", "-o", "json")
         if done.returncode != 0:
@@ -38,7 +38,7 @@ def wait_alive(server, *names):
                  for each in json.loads(done.stdout)["items"]}
         return all(known.get(name) == "alive" for name in names)
 
-    server.wait_for(all_alive, what=f"{', '.join(names)} to be alive")
+    server.wait_for(all_alive, timeout, f"{', '.join(names)} to be alive")
 
 
 def wait_facts(server, name):
@@ -193,4 +193,5 @@ def test_a_backup_becomes_the_cluster_on_a_fresh_host(trio, systemd):
     fresh.wait_for(lambda: fresh.eden("nodes", "list").returncode == 0, what="the server")
     assert fresh.eden("get", "/test/kept", check=True).out == "yes"
     assert node(fresh, "web1")["metadata"]["labels"] == {"role": "web"}
-    wait_alive(fresh, "web1", "web2")
+    # They notice that the old one is gone, and pause for up to 30 s between their tries.
+    wait_alive(fresh, "web1", "web2", timeout=120)

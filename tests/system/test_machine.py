@@ -240,6 +240,25 @@ def test_site_that_would_be_gone_keeps_the_machine_up(systemd):
     assert not host.exists(UNIT) and host.boots == 1
 
 
+def test_what_others_could_exchange_keeps_the_machine_up(systemd):
+    """/tmp is emptied when a machine starts, and root would run what somebody has put there."""
+    host = systemd()
+    host.write(SITE, STEPS)
+    host.run("mkdir -m 1777 /srv/open && cp /usr/local/bin/eden /srv/open/")
+    host.run(f"cp {SITE} /srv/open/ && ln -s /srv /srv/open/link")
+    host.write("/srv/open/vars.yaml", "word: two\n")
+    for command in (["eden", "apply", "/srv/open/site.yaml"],
+                    ["eden", "apply", "/srv/open/link/site.yaml"],
+                    ["eden", "apply", SITE, "-v", "/srv/open/vars.yaml"],
+                    ["eden", "apply", SITE, "--state-dir", "/srv/open/state"],
+                    ["eden", "apply", SITE, "--config-dir", "/srv/open/none"],
+                    ["/srv/open/eden", "apply", SITE]):  # fmt: skip
+        host.run("rm -f /etc/app.conf")
+        done = host.run(command, check=False)
+        assert done.returncode != 0 and "everybody may write" in done.stderr, (command, done)
+        assert not host.exists(UNIT) and host.boots == 1, command
+
+
 def test_newer_kernel_of_the_same_kind_is_a_reason(systemd):
     host = systemd()
     host.run("rm /run/systemd/container")  # what runs here is its own kernel

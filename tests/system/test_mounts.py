@@ -87,3 +87,61 @@ def test_swap_file_of_a_killed_run_is_made_again(light):
     host.run(apply)
     assert "SWAPSPACE2" in host.run("tail -c +4087 /srv/image/swapfile | head -c 10").out
     assert host.run("stat -c %a /srv/image/swapfile; ls -a /srv/image | grep -c eden-", check=False).out.split() == ["600", "0"]
+
+
+@pytest.fixture
+def shared(light):
+    """A host with a user who has made links, and something that is root's alone."""
+    host = light("trixie")
+    host.run("useradd -m bob && mkdir -m 0700 /srv/private && touch /srv/private/x")
+    host.run("su bob -c 'mkdir ~/data && ln -s /srv/private ~/share && ln -s /etc ~/file && "
+             "ln -s ~/data /dev/shm/share'")
+    return host
+
+
+@pytest.mark.parametrize("params", [
+    {"name": "/srv/share", "device": "/home/bob/share", "type": "none", "options": "bind"},
+    {"name": "/srv/share", "device": "/home/bob/data", "type": "none", "options": "bind"},
+    {"name": "/srv/share", "device": "/dev/shm/share", "type": "none", "options": "bind"},
+    {"name": "/home/bob/file", "device": "tmpfs", "type": "tmpfs", "file": True},
+    {"name": "/home/bob/data", "device": "tmpfs", "type": "tmpfs"},
+    {"name": "/home/bob/new/place", "device": "tmpfs", "type": "tmpfs"},
+])  # fmt: skip
+def test_nothing_is_mounted_by_a_path_that_another_user_can_exchange(shared, params):
+    """Between a look at the path and mount(8), and at every start, it could lead to /etc."""
+    before = shared.run("cat /proc/self/mountinfo; cat /etc/fstab").out
+    done = shared.apply(mounted(**params))
+    assert done.result == "failed", done
+    assert "bob" in done.steps["mount"].error.message
+    assert shared.run("cat /proc/self/mountinfo; cat /etc/fstab").out == before
+
+
+def test_nothing_is_unmounted_by_a_path_that_another_user_can_exchange(shared):
+    shared.run("mount -t tmpfs tmpfs /home/bob/data")
+    done = shared.apply([{"name": "gone", "mount.unmounted": [{"name": "/home/bob/data"}]}])
+    assert done.result == "failed" and "bob" in done.steps["gone"].error.message
+    assert "/home/bob/data" in shared.run("cat /proc/self/mountinfo").out
+
+
+def test_directories_of_other_users_are_mounted_where_root_alone_decides(shared):
+    shared.run("mkdir -m 0700 /srv/pool && chown bob /srv/pool && touch /srv/pool/x")
+    steps = mounted(name="/home/bob", device="/srv/pool", type="none", options="bind")
+    assert shared.apply(steps).result == "changed"
+    assert shared.run("ls /home/bob").out == "x"
+    assert shared.apply(steps).result == "ok"
+
+
+def test_what_is_in_a_directory_for_everybody_must_be_of_root(shared):
+    shared.run("su bob -c 'mkdir /tmp/theirs'; mkdir /tmp/ours")
+    theirs = mounted(name="/tmp/theirs", device="tmpfs", type="tmpfs", persist=False)
+    assert "belongs to user 'bob'" in shared.apply(theirs).steps["mount"].error.message
+    ours = mounted(name="/tmp/ours", device="tmpfs", type="tmpfs", persist=False)
+    assert shared.apply(ours).result == "changed"
+    new = mounted(name="/tmp/new", device="tmpfs", type="tmpfs", persist=False)
+    assert shared.apply(new).result == "changed"
+
+
+def test_no_swap_below_the_home_of_a_user(shared):
+    done = shared.apply([{"name": "swap", "swap.on": [{"name": "/home/bob/swap"}, {"size": 1}]}])
+    assert done.result == "failed" and "bob" in done.steps["swap"].error.message
+    assert shared.run("ls /home/bob").out.split() == ["data", "file", "share"]

@@ -100,6 +100,33 @@ def test_plan_of_a_playbook_writes_nothing_and_finds_installed_roles(light):
     assert host.run("ls -A /root/.ansible").out == "roles"
 
 
+def test_settings_of_another_user_beside_a_playbook_are_not_used(light):
+    """They name plugins, which Ansible runs as root."""
+    host = light("machine")
+    host.run("useradd -m bob; mkdir -m 0775 /srv/play")
+    host.write("/srv/play/play.yaml", "- hosts: all\n  gather_facts: false\n  tasks: []\n")
+    host.write("/srv/play/ansible.cfg", SETTINGS)
+    host.run("chown bob /srv/play/ansible.cfg")
+    steps = [{"name": "old", "ansible.playbook": {"playbook": "/srv/play/play.yaml", "ask": False}}]
+    assert host.apply(steps, timeout=600).steps["old"].result != "failed"
+    assert not host.exists("/srv/log")
+    host.run("chown root /srv/play/ansible.cfg")
+    assert host.apply(steps, timeout=600).steps["old"].result != "failed"
+    assert host.exists("/srv/log")
+
+
+def test_plugins_that_anybody_put_beside_a_playbook_do_not_run(light):
+    host = light("machine")
+    host.write("/tmp/play.yaml", "- hosts: all\n  gather_facts: false\n  tasks:\n"
+               "  - debug: {msg: \"{{ 'x' | upper }}\"}\n")  # fmt: skip
+    host.write("/tmp/filter_plugins/p.py", "open('/srv/ran', 'w')\n"
+               "class FilterModule:\n    def filters(self): return {}\n")  # fmt: skip
+    steps = [{"name": "old", "ansible.playbook": {"playbook": "/tmp/play.yaml"}}]
+    step = host.apply(steps, timeout=600).steps["old"]
+    assert step.result == "failed" and "everybody may write" in repr(vars(step)), vars(step)
+    assert not host.exists("/srv/ran")
+
+
 def test_failed_task_is_told_and_secrets_are_in_no_argument(light):
     host = light("machine")
     # Whatever is started is noted with its arguments.

@@ -79,7 +79,7 @@ OBSTACLES = {
         step("maker", "file.copy", name="/opt/sh", source="/bin/dash")),
     "file to copy": (
         step("it", "file.copy", name="/srv/f", source="/srv/g"),
-        "source", "/srv/g: No such file",
+        "source", "there is no file '/srv/g' on the machine",
         step("maker", "file.managed", name="/srv/g", content="x")),
     "file to edit": (
         step("it", "file.line", name="/srv/f", line="x", create=False),
@@ -101,6 +101,13 @@ OBSTACLES = {
              persist=False),
         "device", "there is no device '/srv/disk'",
         step("maker", "file.directory", name="/srv/disk")),
+    "disk to mount": (
+        step("it", "mount.mounted", name="/mnt/d", device="/dev/nonesuch", type="ext4"),
+        "device", "there is no device '/dev/nonesuch'", None),
+    "file system to mount": (
+        step("it", "mount.mounted", name="/mnt/d", device="UUID=0c1d0000-0000-4000-8000-000000000000",
+             type="ext4"),
+        "device", "UUID=0c1d0000-0000-4000-8000-000000000000", None),
     "setting of the kernel": (
         step("it", "sysctl.present", name="net.ipv4.no_such_key", value="1"),
         "name", "no setting 'net.ipv4.no_such_key'", None),
@@ -112,6 +119,9 @@ OBSTACLES = {
         "repo", "/srv/repo",
         command("git init -q -b main /srv/repo && cd /srv/repo && git -c user.name=a "
                 "-c user.email=a@example.com commit -q --allow-empty -m one")),
+    "server of a repository of git": (
+        step("it", "git.cloned", name="/srv/clone", repo="https://127.0.0.1:1/x"),
+        "repo", "127.0.0.1", None),
     "package": (
         step("it", "pkg.installed", name="lab-nothing"),
         "name", "no source of packages has 'lab-nothing'", None),

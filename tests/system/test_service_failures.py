@@ -4,6 +4,7 @@
 
 import pytest
 
+from canary import FORMS, SECRET, VARS, check
 from units import ensure, file, fresh, put, show, text, unit
 
 
@@ -110,6 +111,47 @@ def test_long_and_hostile_words_are_bounded_and_escaped(server):
     assert len(step.error.message) < 600
 
 
+# What the unit prints: the text, and the text where a line of the journal is cut.
+PRINTS = """#!/bin/sh
+cat "$1"
+for size in 120 126 280 290 296 299; do printf "%0${size}d" 0; tr '\\n' ' ' < "$1"; echo; done
+base64 -w0 "$1"; od -An -tx1 "$1"
+exit 3
+"""
+
+
+def test_journal_of_a_unit_that_prints_a_secret_is_shown_without_it(server):
+    server.write("/etc/eden/vars.d/canary.yaml", VARS)
+    server.write("/usr/local/bin/prints", PRINTS, mode=0o755)
+    steps, names = [], []
+    for form in ("alone", "odd", "base64", "json", "nested", "lines"):
+        name = fresh("leaky")
+        names.append(name)
+        steps += [file(f"/run/{name}", FORMS[form] + "\n", step=f"{name} text"),
+                  unit(name, text(f"/usr/local/bin/prints /run/{name}")),
+                  ensure(name, state="started")]  # fmt: skip
+    told = fresh("leaky")
+    names.append(told)
+    steps += [unit(told, text("/bin/sh -c 'echo {{ vars.pw }} $$0; exit 3' {{ vars.odd | quote }}")),
+              ensure(told, state="started")]  # fmt: skip
+    done = server.apply(steps, "--junit", "/tmp/out.xml")
+    for name in names:
+        step = failed(done, name)
+        assert "(secret)" in step.stderr and "its journal ends with" in step.error.message, step
+    check(done.stdout, "-o json")
+    shown = server.eden("apply", server.put_site(steps), "--verbose", "--progress", "plain")
+    check(shown.stdout + shown.stderr, "the terminal")
+    for options in ([], ["-o", "json"], [names[0]], [told]):
+        why = server.eden("why", *options)
+        assert why.returncode == 0, why
+        check(why.stdout + why.stderr, "why")
+    kept = server.run("find /var/lib/eden -name keep -prune -o -type f -exec cat {} + ; cat /tmp/out.xml")
+    assert "(secret)" in kept.stdout
+    check(kept.stdout, "the state directory")
+    server.run("rm /etc/eden/vars.d/canary.yaml")
+    assert SECRET in server.run(["journalctl", "--no-pager", "-u", told]).stdout
+
+
 def test_unit_whose_needs_fail_names_them(server):
     needed, name = fresh("broken"), fresh()
     put(server, needed, text(SH.format("echo no license; exit 1"), "Type=oneshot"))
@@ -156,9 +198,15 @@ def test_interrupted_twice_the_wait_ends(server):
     running = server.popen(f"exec eden apply {path} --progress none")
     server.wait_for(lambda: show(server, name, "ActiveState") == "activating", what="the start")
     pid = server.run(["pidof", "eden"]).out.split()[0]
-    for _ in range(2):
-        server.run(["kill", "-INT", pid])
-    assert running.wait(20) == 130
+    server.run(["kill", "-INT", pid])
+
+    def ends():
+        """Signals that are pending together count once, so it is told until it has heard two."""
+        server.run(["kill", "-INT", pid], check=False)
+        return running.poll() is not None
+
+    server.wait_for(ends, what="the end of the run")
+    assert running.returncode == 130
     server.run(["systemctl", "stop", name])
 
 

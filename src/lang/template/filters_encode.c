@@ -265,7 +265,7 @@ const Native filters_encode[] = {
     { .name = "b64decode",
       .call = filter_b64decode,
       .params = { { "value" } },
-      .help = "Reads base64 that stands for UTF-8 text.",
+      .help = "Decodes base64 to UTF-8 text.",
       .example = "{{ 'ZWRlbg==' | b64decode }}",
       .shows = "eden" },
     { .name = "hash",

@@ -129,11 +129,12 @@ static void set(Call *call, Environment *env, const char *name, Str value)
     }
 }
 
-/* The ansible.cfg beside the playbook, as when it is run from there. */
+/* The ansible.cfg beside the playbook, as when it is run from there. It can name plugins, which run as
+ * root: in a directory that others may write to it could be anybody's. */
 static Str find_settings(Call *call)
 {
     Str playbook = call_str(call, "playbook");
-    FileInfo info;
+    FileInfo info, own;
     Error err;
     size_t slash = str_find_last(playbook, STR("/"));
     if (slash == STR_NOT_FOUND) {
@@ -141,23 +142,18 @@ static Str find_settings(Call *call)
     }
     Str path = arena_format(call->arena, "%" STR_FMT "/ansible.cfg",
                             STR_ARG(str_slice(playbook, 0, slash)));
-    return host_stat(call->host, path, &info, &err) && info.kind == FILE_REGULAR ? path : STR_EMPTY;
-}
-
-/* Where Ansible looks for what people installed: the home that it would take by itself. */
-static Str find_home(Call *call)
-{
-    Account root;
-    Error err;
-    for (const char *const *entry = process_environment(call->arena, NULL); *entry != NULL;
-         entry++) {
-        Str text = str_from_c(*entry);
-        if (str_starts(text, STR("HOME="))) {
-            return str_from_offset(text, STR("HOME=").len);
-        }
+    if (!host_stat(call->host, path, &info, &err) || info.kind != FILE_REGULAR ||
+        !host_stat(call->host, playbook, &own, &err)) {
+        return STR_EMPTY;
     }
-    return host_find_account(call->host, call->arena, STR("root"), &root, &err) ? root.home
-                                                                                : STR("/root");
+    if (info.uid != 0 && info.uid != own.uid) {
+        call_progress(call, arena_format(call->arena,
+                                         "%" STR_FMT " is not used: it belongs to another user "
+                                         "than the playbook",
+                                         STR_ARG(path)));
+        return STR_EMPTY;
+    }
+    return path;
 }
 
 /* Ansible creates its home and leaves things there, even with --check, so it gets a private one.
@@ -165,7 +161,7 @@ static Str find_home(Call *call)
 static bool make_home(Call *call, Scratch *scratch, Error *err)
 {
     static const char *const linked[] = { "collections", "plugins", "roles" };
-    Str from = find_home(call), home = scratch_path(scratch, "home");
+    Str from = tool_home(call), home = scratch_path(scratch, "home");
     if (!host_make_directory(call->host, home, 0700, false, err)) {
         return false;
     }
@@ -253,6 +249,27 @@ static bool run_playbook(Call *call, bool asks, Outcome *outcome, AnsibleReport 
     return finish(call, &scratch, &tool, &result, outcome, report, err);
 }
 
+/* Ansible runs plugins and modules that lie beside a playbook, whoever put them there. */
+static bool check_place(Call *call, const char *from, Error *err)
+{
+    FileInfo info;
+    Str playbook = call_str(call, "playbook");
+    if (strcmp(from, "playbook") != 0) {
+        return true;
+    }
+    Str folder = arena_format(call->arena, "%" STR_FMT "/.",
+                              STR_ARG(str_slice(playbook, 0, str_find_last(playbook, STR("/")))));
+    if (!host_stat(call->host, folder, &info, err)) {
+        return call_blame(call, "playbook");
+    }
+    return info.kind == FILE_ABSENT || (info.mode & S_IWOTH) == 0 ||
+           error_set(err, ERROR_DENIED,
+                     "%" STR_FMT ": everybody may write to its directory, and Ansible would run "
+                     "plugins that others put there",
+                     STR_ARG(playbook)) ||
+           call_blame(call, "playbook");
+}
+
 static bool playbook_check(Call *call, Outcome *outcome, Error *err)
 {
     const char *from;
@@ -267,7 +284,7 @@ static bool playbook_check(Call *call, Outcome *outcome, Error *err)
                          "Ansible manages the running machine, not the root '%s'",
                          host_root(call->host));
     }
-    if (!find_missing(call, from, &missing, &comes, err)) {
+    if (!check_place(call, from, err) || !find_missing(call, from, &missing, &comes, err)) {
         return false;
     }
     if (missing.len > 0 && !comes) {
@@ -348,8 +365,9 @@ static const Action actions[] = {
           "\n"
           "Without 'inventory' the playbook runs on this machine, as 'localhost', without ssh.\n"
           "Variables and the password of a vault reach it by files for the owner alone. An\n"
-          "ansible.cfg beside the playbook is used. Ansible gets a private home that is removed\n"
-          "afterwards; collections, roles and plugins below ~/.ansible are found. With --check it\n"
+          "ansible.cfg beside the playbook is used; where everybody may write, a playbook is\n"
+          "refused. Ansible gets a private home that is removed afterwards; collections, roles\n"
+          "and plugins below ~/.ansible are found. With --check it\n"
           "writes no log and no cached facts. Ansible must be installed (package ansible-core);\n"
           "below another root (--root) this is refused.\n",
       .example = "- name: what is still in Ansible\n"

@@ -8,6 +8,8 @@
 #include "modules/archive/unpack.h"
 #include "modules/digest.h"
 #include "modules/file/target.h"
+#include "sys/clock.h"
+#include "sys/process.h"
 
 enum {
     STRIP_MAX = 64,
@@ -58,7 +60,10 @@ static bool open_source(Call *call, ArchiveSource *out, Error *err)
 {
     *out = (ArchiveSource){ .bytes = STR_EMPTY };
     if (call_has(call, "source")) {
-        return host_reader_open(call->host, call_str(call, "source"), &out->reader, err);
+        return host_reader_open(call->host, call_str(call, "source"), &out->reader, err) ||
+               (err->kind == ERROR_NOT_FOUND &&
+                error_set(err, ERROR_NOT_FOUND, "there is no file '%" STR_FMT "' on the machine",
+                          STR_ARG(call_str(call, "source"))));
     }
     out->bytes = call_str(call, "site_file");
     return true;
@@ -463,13 +468,65 @@ static bool note(Call *call, const Extraction *extraction, const Staging *stagin
     return stamp_write(directory, call->arena, extraction->stamp_path, &stamp, err);
 }
 
+static bool tell_changed(Error *err)
+{
+    return error_set(err, ERROR_CONFLICT, "the archive changed meanwhile");
+}
+
+/* As long as it was when it was looked at. */
+static bool copy_bytes(const Extraction *extraction, HostReader *from, HostWriter *to, Error *err)
+{
+    char piece[COMPARE_PIECE];
+    size_t got = 1;
+    for (uint64_t at = 0; got > 0; at += got) {
+        if (!host_reader_get(from, at, piece, sizeof piece, &got, err) ||
+            !host_writer_put(to, str_from(piece, got), err)) {
+            return false;
+        }
+        if (at + got > (uint64_t)extraction->source.size) {
+            return tell_changed(err);
+        }
+    }
+    return true;
+}
+
+/* The owner of an archive can write other bytes into it after they were verified, and set its time back.
+ * So of what others can write the bytes that are unpacked are those of a copy, which has the digest. */
+static bool take_copy(Call *call, const Extraction *extraction, Host *inside, ArchiveSource *source,
+                      Error *err)
+{
+    AUTO(HostWriter) *writer = NULL;
+    AUTO(HostReader) *copy = NULL;
+    Str digest,
+        place = arena_format(call->arena, "/.eden-copy-%016llx", (unsigned long long)random_seed());
+    const FileInfo *info = source->reader == NULL ? NULL : host_reader_info(source->reader);
+    if (info == NULL || extraction->wanted.len == 0 ||
+        (info->uid == process_own_user() && (info->mode & (S_IWGRP | S_IWOTH)) == 0)) {
+        return true;
+    }
+    if (!host_writer_open(inside, place, &writer, err) ||
+        !copy_bytes(extraction, source->reader, writer, err) ||
+        !host_reader_open(inside, place, &copy, err) || !host_remove(inside, place, err) ||
+        !digest_of_file(call->arena, digest_kind(extraction->wanted), copy, &digest, err)) {
+        return false;
+    }
+    if (!str_eq(digest, extraction->wanted)) {
+        return tell_changed(err);
+    }
+    host_reader_close(source->reader);
+    source->reader = TAKE(copy);
+    return true;
+}
+
 static bool unpack(Call *call, Extraction *extraction, Staging *staging, Error *err)
 {
     AUTO_CLEAR(ArchiveSource) source = { 0 };
     AUTO_CLEAR(ArchiveSource) again = { 0 };
     ArchiveFormat format;
     MemberSink sink = staging_sink(staging);
-    if (!open_source(call, &source, err) || !archive_detect(&source, &format, err) ||
+    if (!open_source(call, &source, err) ||
+        !take_copy(call, extraction, staging->inside, &source, err) ||
+        !archive_detect(&source, &format, err) ||
         !archive_unpack(call, &source, format, staging->max_size, &sink, err) ||
         !staging_finish(staging, err)) {
         return false;
@@ -483,7 +540,7 @@ static bool unpack(Call *call, Extraction *extraction, Staging *staging, Error *
     const FileInfo *after = host_reader_info(again.reader);
     return (after->inode == extraction->source.inode && after->size == extraction->source.size &&
             after->mtime_ns == extraction->source.mtime_ns) ||
-           error_set(err, ERROR_CONFLICT, "the archive changed meanwhile");
+           tell_changed(err);
 }
 
 static bool clean(const Moving *moving, const Formers *formers, Error *err)
@@ -568,7 +625,7 @@ bool extracted_apply(Call *call, Outcome *outcome, Error *err)
     if ((slash > 0 && !host_make_directory(call->host, str_slice(extraction->path, 0, slash),
                                            DIRECTORY_MODE_NEW, true, err)) ||
         !host_remove(call->host, draft, err) ||
-        !host_create_directory(call->host, draft, 0700, err)) {
+        !host_create_directory(call->host, draft, 0700, HOST_KEEP_ID, HOST_KEEP_ID, err)) {
         return false;
     }
     bool ok = extract(call, extraction, draft, outcome, err);

@@ -1,3 +1,5 @@
+/* No table of fields: there is a row for each member of an archive, a list without names, and there may be
+ * a million of them. */
 #include "modules/archive/stamp.h"
 
 #include "base/buf.h"

@@ -59,6 +59,9 @@ bool contents_query(Call *call, Outcome *outcome, Error *err)
     if (!host_read_info(call->host, call->arena, path, FILE_CONTENT_MAX, &info, &text, err)) {
         return false;
     }
+    if ((info.mode & S_IROTH) == 0 && !host_check_content(call->host, path, &info, err)) {
+        return false;
+    }
     outcome->value = secret_unless_public(value_string(text), info.mode);
     return true;
 }
@@ -109,6 +112,9 @@ static bool read_one(Reading *reading, Str path, Str name, bool single, Error *e
     if ((size_t)info.size > PUBLISHED_BYTES_MAX - reading->bytes ||
         reading->files->len == PUBLISHED_FILES_MAX) {
         return error_set(err, ERROR_LIMIT, "%" STR_FMT ": too much to be published", STR_ARG(path));
+    }
+    if ((info.mode & S_IROTH) == 0 && !host_check_content(reading->host, path, &info, err)) {
+        return false;
     }
     reading->bytes += content.len;
     publish(reading, name, &info, content, single);

@@ -4,7 +4,7 @@
 
 const ParamSpec copy_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "the path of the copy" },
-    { "source", PARAM_PATH, .required = true, .help = "the path of the file to copy" },
+    { "source", PARAM_PATH, .required = true, .help = "the file to copy, a path of the machine" },
     FILE_WRITE_PARAMS,
     { 0 },
 };
@@ -26,7 +26,7 @@ bool copy_check(Call *call, Outcome *outcome, Error *err)
         return true;
     }
     if (info.kind == FILE_ABSENT) {
-        return error_set(err, ERROR_NOT_FOUND, "%" STR_FMT ": No such file or directory",
+        return error_set(err, ERROR_NOT_FOUND, "there is no file '%" STR_FMT "' on the machine",
                          STR_ARG(source));
     }
     if (info.kind != FILE_REGULAR) {
@@ -37,11 +37,14 @@ bool copy_check(Call *call, Outcome *outcome, Error *err)
         return error_set(err, ERROR_LIMIT, "%" STR_FMT ": larger than %d bytes", STR_ARG(source),
                          FILE_CONTENT_MAX);
     }
+    if ((info.mode & S_IROTH) == 0 && !host_check_content(call->host, source, &info, err)) {
+        return call_blame(call, "source");
+    }
     Value value = value_string(content);
     target_set_content(target, (info.mode & S_IROTH) != 0 ? value : value_with_secret(value));
     if (!target->has_mode) {
         target->has_mode = true;
-        target->mode = info.mode;
+        target->mode = info.mode & FILE_MODE_COPIED;
     }
     return target_check_one(call, target, outcome, err);
 }

@@ -57,13 +57,17 @@ static void push_change(Call *call, Changes *changes, ChangeKind kind, Str path,
 }
 
 /* The first change of each kind tells how it was; the rest is counted. */
-static void plan_attributes(Call *call, Changes *changes, Str path, const FileInfo *info,
-                            bool has_mode, mode_t mode)
+static bool plan_attributes(Call *call, Host *host, Changes *changes, Str path,
+                            const FileInfo *info, bool has_mode, mode_t mode, Error *err)
 {
     const Target *wish = &changes->wish;
     bool other_owner = (wish->uid != HOST_KEEP_ID && wish->uid != info->uid) ||
                        (wish->gid != HOST_KEEP_ID && wish->gid != info->gid);
     bool other_mode = has_mode && info->kind != FILE_LINK && info->mode != mode;
+    if ((other_owner || other_mode) && info->kind == FILE_REGULAR &&
+        !host_check_alone(host, path_inside(call, path), err)) {
+        return false;
+    }
     if (other_owner) {
         push_change(call, changes, CHANGE_OWNER, path, 0);
         VEC_LAST(&changes->list).before = *info;
@@ -72,6 +76,7 @@ static void plan_attributes(Call *call, Changes *changes, Str path, const FileIn
         push_change(call, changes, CHANGE_MODE, path, mode);
         VEC_LAST(&changes->list).before = *info;
     }
+    return true;
 }
 
 static bool plan_inside(Call *call, Host *inside, Changes *changes, Str path, unsigned depth,
@@ -96,7 +101,9 @@ static bool plan_entry(Call *call, Host *inside, Changes *changes, Str path, uns
         bool is_directory = info.kind == FILE_DIRECTORY;
         bool has_mode = is_directory ? changes->wish.has_mode : call_has(call, "file_mode");
         mode_t mode = is_directory ? changes->wish.mode : (mode_t)call_int(call, "file_mode", 0);
-        plan_attributes(call, changes, path, &info, has_mode, mode);
+        if (!plan_attributes(call, inside, changes, path, &info, has_mode, mode, err)) {
+            return false;
+        }
     }
     return info.kind != FILE_DIRECTORY ||
            (call_bool(call, "clean") && call_keeps(call, relative)) ||
@@ -240,8 +247,9 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
         if (wish->uid != HOST_KEEP_ID || wish->gid != HOST_KEEP_ID) {
             push_change(call, changes, CHANGE_OWNER, path, 0);
         }
-    } else {
-        plan_attributes(call, changes, path, &info, wish->has_mode, wish->mode);
+    } else if (!plan_attributes(call, call->host, changes, path, &info, wish->has_mode, wish->mode,
+                                err)) {
+        return false;
     }
     changes->own = changes->list.len;
     /* One that is only planned has nothing in it yet. */
@@ -299,19 +307,29 @@ static bool apply_one(Call *call, Host *inside, const Changes *changes, const Ch
            error_wrap(err, "in '%" STR_FMT "'", STR_ARG(call_str(call, "name")));
 }
 
+/* From the inside out: what is in a directory changes before its new owner can put something else
+ * there, and before its new mode keeps us from it. The changes of one path stay in their order. */
 bool directory_apply(Call *call, Outcome *outcome, Error *err)
 {
     const Changes *changes = outcome->found;
+    const Change *list = changes->list.items;
     AUTO(Host) *inside = NULL;
-    for (uint32_t i = 0; i < changes->list.len; i++) {
-        if (i == changes->own &&
-            !host_open_below(call->host, call_str(call, "name"), &inside, err)) {
-            return false;
+    if (changes->list.len > changes->own &&
+        !host_open_below(call->host, call_str(call, "name"), &inside, err)) {
+        return false;
+    }
+    for (uint32_t end = changes->list.len; end > 0;) {
+        uint32_t start = end - 1;
+        while (start > 0 && str_eq(list[start - 1].path, list[start].path)) {
+            start--;
         }
-        if (!apply_one(call, inside, changes, &changes->list.items[i], err)) {
-            return false;
+        for (uint32_t i = start; i < end; i++) {
+            if (!apply_one(call, i < changes->own ? NULL : inside, changes, &list[i], err)) {
+                return false;
+            }
+            outcome->changed = true;
         }
-        outcome->changed = true;
+        end = start;
     }
     return true;
 }

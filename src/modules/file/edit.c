@@ -87,9 +87,10 @@ bool edit_begin(Call *call, Outcome *outcome, Edit *edit, Error *err)
 {
     *edit = (Edit){ .call = call, .target = ARENA_NEW(call->arena, Target) };
     Target *target = edit->target;
-    if (!target_wish(call, call_str(call, "name"), target, err) ||
-        !host_look(call->host, call->arena, target->path, FILE_CONTENT_MAX, &target->before,
-                   &target->old, err)) {
+    bool wished = target_wish(call, call_str(call, "name"), target, err);
+    target->is_edit = true;
+    if (!wished || !host_look(call->host, call->arena, target->path, FILE_CONTENT_MAX,
+                              &target->before, &target->old, err)) {
         return false;
     }
     return target->before.kind == FILE_ABSENT ? settle_absent_file(edit, outcome, err)

@@ -99,7 +99,9 @@ static const Action actions[] = {
                  "    - create: true\n" },
     { "copy", "Ensure that a file is the copy of another one.", copy_params, copy_check, copy_apply,
       .claims = copy_claims, .thing = "path name", .wants = "kind=file",
-      .text = "Both are on this machine. The mode is that of the original unless given.\n",
+      .text =
+          "Both are on this machine. The mode is that of the original unless given, without its\n"
+          "set-user-ID, set-group-ID and sticky bits.\n",
       .example = "- name: keep the defaults at hand\n"
                  "  file.copy:\n"
                  "    - name: /etc/app.conf\n"

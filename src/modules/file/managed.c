@@ -70,7 +70,7 @@ static bool wish_published(Call *call, Value entry, bool alone, Target *target, 
     target->parents = true;
     if (!target->has_mode && mode != NULL && mode->kind == VALUE_INT) {
         target->has_mode = true;
-        target->mode = (mode_t)mode->integer & 07777;
+        target->mode = (mode_t)mode->integer & FILE_MODE_COPIED;
     }
     return true;
 }

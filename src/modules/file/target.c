@@ -100,11 +100,16 @@ static Str describe(Arena *arena, Str content, int64_t size, bool known)
     return arena_format(arena, "%zu bytes, sha256 %s", content.len, digits);
 }
 
-static mode_t wanted_mode(const Target *target)
+/* Set-id bits that a former owner gave are not the new one's: chown(2) takes them away too. */
+mode_t target_mode(const Target *target)
 {
-    return target->has_mode                      ? target->mode
-           : target->before.kind == FILE_REGULAR ? target->before.mode
-                                                 : target->new_mode;
+    const FileInfo *before = &target->before;
+    if (target->has_mode || before->kind != FILE_REGULAR) {
+        return target->has_mode ? target->mode : target->new_mode;
+    }
+    bool is_given_away = (target->uid != HOST_KEEP_ID && target->uid != before->uid) ||
+                         (target->gid != HOST_KEEP_ID && target->gid != before->gid);
+    return is_given_away ? before->mode & ~(mode_t)(S_ISUID | S_ISGID) : before->mode;
 }
 
 /* What not everybody may read on the machine is not for everybody who reads of the run either,
@@ -112,7 +117,7 @@ static mode_t wanted_mode(const Target *target)
 static bool is_private(const Target *target)
 {
     return (target->before.kind == FILE_REGULAR && (target->before.mode & S_IROTH) == 0) ||
-           (wanted_mode(target) & S_IROTH) == 0;
+           (target_mode(target) & S_IROTH) == 0;
 }
 
 static void put_diff(Call *call, const Target *target, Buf *diff)
@@ -178,7 +183,7 @@ static void tell_attributes(Call *call, const Target *target, Outcome *outcome)
     }
     if (is_new) {
         outcome_change(call, outcome, "mode", value_missing(),
-                       mode_value(arena, wanted_mode(target)));
+                       mode_value(arena, target_mode(target)));
     } else if (target->set_mode) {
         outcome_change(call, outcome, "mode", mode_value(arena, before->mode),
                        mode_value(arena, target->mode));
@@ -242,7 +247,7 @@ static void plan_file(Call *call, const Target *target)
     PlannedFile file = { .info = target->before,
                          .content = target->has_content ? target->content : target->old };
     file.info.kind = FILE_REGULAR;
-    file.info.mode = wanted_mode(target);
+    file.info.mode = target_mode(target);
     file.info.uid = target->uid != HOST_KEEP_ID ? target->uid : file.info.uid;
     file.info.gid = target->gid != HOST_KEEP_ID ? target->gid : file.info.gid;
     call_plan(call, target->path, &file);
@@ -283,6 +288,14 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
     }
     if (!target->write && !target->set_owner && !target->set_mode && !target->people_missing) {
         return true;
+    }
+    if (!target->write && (target->set_owner || target->set_mode) && !before->planned &&
+        !host_check_alone(call->host, target->path, err)) {
+        return false;
+    }
+    if (target->write && target->is_edit && (target->set_owner || target->set_mode) &&
+        !host_check_content(call->host, target->path, before, err)) {
+        return false;
     }
     outcome->changed = true;
     target->hidden = target->secret || (!target->open && is_private(target));
@@ -355,7 +368,7 @@ static bool write_file(Call *call, const Target *target, Error *err)
     } asked = { call, target->validate };
     FileWrite write = {
         .content = target->content,
-        .mode = wanted_mode(target),
+        .mode = target_mode(target),
         .uid = target->uid,
         .gid = target->gid,
         .before = &target->before,

@@ -31,6 +31,7 @@
 enum {
     FILE_MODE_NEW = 0644,
     FILE_MODE_SECRET = 0600,
+    FILE_MODE_COPIED = 0777, /* of another file: nobody else chooses who a program runs as */
     DIRECTORY_MODE_NEW = 0755,
     FILE_CONTENT_MAX = 64 << 20, /* bytes that are read of one file */
 };
@@ -45,6 +46,7 @@ typedef struct Target {
     bool has_mode;
     mode_t mode;
     mode_t new_mode; /* for a file that is not there yet */
+    bool is_edit;    /* the content is that of the file, with changes */
     bool is_whole;   /* the content is all that is in the file, and the step's own: when that is a
                         secret, a file that is there is closed to others, unless has_mode */
     uid_t uid;       /* HOST_KEEP_ID: as it is */
@@ -70,6 +72,8 @@ MUST_CHECK bool target_wish_attributes(Call *call, Target *target, Error *err);
 /* These, and all the rest of FILE_WRITE_PARAMS. */
 MUST_CHECK bool target_wish(Call *call, Str path, Target *target, Error *err);
 void target_set_content(Target *target, Value content);
+/* That it shall have, once `before` is known. */
+mode_t target_mode(const Target *target);
 
 /* In a plan: whether the directories above `path` let it be made, now or after an earlier step. */
 MUST_CHECK bool target_check_parents(Call *call, Str path, bool parents, Error *err);

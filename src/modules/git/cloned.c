@@ -28,7 +28,8 @@ const ParamSpec cloned_params[] = {
     { "key", PARAM_PATH, .help = "the private key for ssh, a file" },
     { "known_hosts", PARAM_PATH, .help = "the only file with keys of hosts for ssh" },
     { "username", PARAM_STRING, .help = "the name for https" },
-    { "password", PARAM_STRING, .help = "the password or token for https" },
+    { "password", PARAM_STRING,
+      .help = "the password or token for https; no other server gets it" },
     { 0 },
 };
 
@@ -36,6 +37,7 @@ const ParamSpec cloned_params[] = {
 typedef struct Clone {
     Git git;
     Str path, address, rev;
+    Str place;     /* where it is or will be, as git is told */
     FileKind kind; /* of what stands there */
     bool exists;   /* it is a clone */
     GitRef wanted; /* `commit` is empty when it is not known yet */
@@ -66,6 +68,7 @@ static bool read_params(Call *call, Clone *clone, Error *err)
         return error_set(err, ERROR_INVALID, "'depth' is a number from 0 to %d", DEPTH_MAX);
     }
     clone->git.local = git_address_is_local(clone->address);
+    clone->git.server = git_server_of(call->arena, clone->address);
     return !call_has(call, "rev") || git_check_rev(clone->rev, err);
 }
 
@@ -125,6 +128,27 @@ static bool find_wanted(Call *call, Clone *clone, Error *err)
 
 /* --- What is there -------------------------------------------------------------------------- */
 
+/* git goes by names, again and again. Where another user could exchange what they lead to, root's git
+ * would work elsewhere; and in a clone of somebody else it would run what they wrote into its
+ * configuration. */
+static bool find_place(Call *call, Clone *clone, Error *err)
+{
+    uid_t uid = 0;
+    Error ignored;
+    clone->place = clone->path;
+    if (clone->git.has_account &&
+        (!host_find_user(call->host, call_str(call, "user"), &uid, NULL, &ignored) || uid != 0)) {
+        return true;
+    }
+    if (host_guarded_path(call->host, call->arena, clone->path, &clone->place, err)) {
+        return true;
+    }
+    const char *hint = err->kind == ERROR_DENIED ? "; with 'user' git runs as another user" : "";
+    char text[sizeof err->text];
+    memcpy(text, err->text, sizeof text);
+    return error_set(err, err->kind, "%s%s", text, hint);
+}
+
 static bool look_at_place(Call *call, Clone *clone, Error *err)
 {
     FileInfo info;
@@ -134,12 +158,15 @@ static bool look_at_place(Call *call, Clone *clone, Error *err)
         return false;
     }
     clone->kind = info.kind;
-    if (info.kind == FILE_ABSENT) {
-        return true;
-    }
-    if (info.kind != FILE_DIRECTORY) {
+    if (info.kind != FILE_ABSENT && info.kind != FILE_DIRECTORY) {
         return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
                          STR_ARG(clone->path), file_kind_name(info.kind));
+    }
+    if (!find_place(call, clone, err)) {
+        return false;
+    }
+    if (info.kind == FILE_ABSENT) {
+        return true;
     }
     Str inner = arena_join(call->arena, clone->path, STR("/.git"), STR_EMPTY);
     if (!host_stat(call->host, inner, &info, err)) {
@@ -147,7 +174,7 @@ static bool look_at_place(Call *call, Clone *clone, Error *err)
     }
     clone->exists = info.kind == FILE_DIRECTORY;
     if (clone->exists) {
-        clone->git.directory = clone->path;
+        clone->git.directory = clone->place;
         return true;
     }
     if (!host_list(call->host, call->arena, clone->path, 2, &names, &count, err)) {
@@ -471,35 +498,39 @@ static bool fill(Call *call, Clone *clone, Error *err)
 
 static bool clone_draft(Call *call, Clone *clone, Str draft, Error *err)
 {
-    const Account *account = &clone->git.account;
-    clone->git.directory = draft;
-    if (clone->git.has_account) {
-        if (!host_find_account(call->host, call->arena, call_str(call, "user"), &clone->git.account,
-                               err) ||
-            !host_set_owner(call->host, draft, account->uid, account->gid, err)) {
-            return false;
-        }
-    }
-    return GIT_RUN(&clone->git, NULL, err, "init", "--quiet", "--initial-branch=main") &&
-           GIT_RUN(&clone->git, NULL, err, "remote", "add", "--", "origin",
+    Git *git = &clone->git;
+    git->directory = draft;
+    return GIT_RUN(git, NULL, err, "init", "--quiet", "--initial-branch=main") &&
+           GIT_RUN(git, NULL, err, "remote", "add", "--", "origin",
                    arena_copy_c(call->arena, clone->address)) &&
            fill(call, clone, err);
+}
+
+static bool make_draft(Call *call, Clone *clone, Str draft, Error *err)
+{
+    size_t slash = str_find_last(clone->place, STR("/"));
+    Account *account = &clone->git.account;
+    bool has_account = clone->git.has_account;
+    return (slash == 0 || host_make_directory(call->host, str_slice(clone->place, 0, slash),
+                                              DIRECTORY_MODE_NEW, true, err)) &&
+           (!has_account ||
+            host_find_account(call->host, call->arena, call_str(call, "user"), account, err)) &&
+           host_remove(call->host, draft, err) &&
+           host_create_directory(call->host, draft, DIRECTORY_MODE_NEW,
+                                 has_account ? account->uid : HOST_KEEP_ID,
+                                 has_account ? account->gid : HOST_KEEP_ID, err);
 }
 
 /* Beside its place, which it gets when it is whole. */
 static bool apply_new(Call *call, Clone *clone, Outcome *outcome, Error *err)
 {
-    Str draft = host_draft_path(call->arena, clone->path);
-    size_t slash = str_find_last(clone->path, STR("/"));
+    Str draft = host_draft_path(call->arena, clone->place);
     Error ignored;
-    if ((slash > 0 && !host_make_directory(call->host, str_slice(clone->path, 0, slash),
-                                           DIRECTORY_MODE_NEW, true, err)) ||
-        !host_remove(call->host, draft, err) ||
-        !host_make_directory(call->host, draft, DIRECTORY_MODE_NEW, false, err)) {
+    if (!make_draft(call, clone, draft, err)) {
         return false;
     }
     if (clone_draft(call, clone, draft, err) && call_keep(call, clone->path, err) &&
-        host_move(call->host, draft, call->host, clone->path, err)) {
+        host_move(call->host, draft, call->host, clone->place, err)) {
         outcome->changed = true;
         return true;
     }

@@ -14,6 +14,8 @@ static const char *const foreign[] = {
     "GIT_CONFIG",
     "GIT_CONFIG_PARAMETERS",
     "GIT_CONFIG_COUNT",
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_PROTOCOL_FROM_USER",
     "GIT_SSH",
     "GIT_PROXY_COMMAND",
     "GIT_EXTERNAL_DIFF",
@@ -96,8 +98,6 @@ static void add_environment(Git *git, Words *env)
     VEC_PUSH(call->arena, env, "GIT_TERMINAL_PROMPT=0");
     VEC_PUSH(call->arena, env, "GIT_ASKPASS=");
     VEC_PUSH(call->arena, env, "SSH_ASKPASS=");
-    VEC_PUSH(call->arena, env,
-             git->local ? "GIT_ALLOW_PROTOCOL=file" : "GIT_ALLOW_PROTOCOL=git:http:https:ssh");
     VEC_PUSH(call->arena, env, ssh_command(git));
     if (call_has(call, "password")) {
         VEC_PUSH(call->arena, env, setting(git, "EDEN_USERNAME=", call_str(call, "username")));
@@ -108,9 +108,16 @@ static void add_environment(Git *git, Words *env)
 
 static void add_arguments(Git *git, const char *const *args, Words *argv)
 {
-    static const char *const settings[] = { "core.hooksPath=/dev/null",  "core.fsmonitor=false",
-                                            "protocol.ext.allow=never",  "core.askPass=",
-                                            "advice.detachedHead=false", "gc.auto=0" };
+    static const char *const settings[] = { "core.hooksPath=/dev/null",
+                                            "core.fsmonitor=false",
+                                            "core.askPass=",
+                                            "gc.auto=0",
+                                            "advice.detachedHead=false",
+                                            "protocol.allow=never",
+                                            "protocol.git.allow=always",
+                                            "protocol.http.allow=always",
+                                            "protocol.https.allow=always",
+                                            "protocol.ssh.allow=always" };
     Arena *arena = git->call->arena;
     VEC_PUSH(arena, argv, "env");
     for (size_t i = 0; i < COUNT_OF(foreign); i++) {
@@ -123,11 +130,19 @@ static void add_arguments(Git *git, const char *const *args, Words *argv)
         VEC_PUSH(arena, argv, "-c");
         VEC_PUSH(arena, argv, settings[i]);
     }
+    /* The repository itself, never a submodule, for which its author would choose the path. */
+    VEC_PUSH(arena, argv, "-c");
+    VEC_PUSH(arena, argv, git->local ? "protocol.file.allow=user" : "protocol.file.allow=never");
     if (call_has(git->call, "password")) {
         VEC_PUSH(arena, argv, "-c");
         VEC_PUSH(arena, argv, "credential.helper=");
+    }
+    if (call_has(git->call, "password") && git->server.len > 0) {
+        /* A redirect or a submodule may lead to another server, which the password is not for. */
+        Str helper =
+            arena_format(arena, "credential.%" STR_FMT ".helper=%s", STR_ARG(git->server), HELPER);
         VEC_PUSH(arena, argv, "-c");
-        VEC_PUSH(arena, argv, "credential.helper=" HELPER);
+        VEC_PUSH(arena, argv, arena_copy_c(arena, helper));
     }
     if (git->directory.len > 0) {
         VEC_PUSH(arena, argv, "-C");
@@ -196,9 +211,12 @@ static bool tell_failure(Git *git, const Tool *tool, const ProcessResult *result
         tool_failure(git->call, tool, result, err);
         return error_wrap(err, "git %s", what);
     }
+    bool asks =
+        call_has(git->call, "password") && str_starts(told, STR("could not read Username for "));
     const char *hint = str_starts(told, STR("Host key verification failed"))
                            ? " A step 'ssh.known_host' says by which key the host is known."
-                           : "";
+                       : asks ? "; 'password' is given to no other server than that of 'repo'"
+                              : "";
     return error_set(err, ERROR_OS, "git %s: %" STR_FMT "%s", what, STR_ARG(told), hint);
 }
 

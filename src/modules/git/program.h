@@ -10,6 +10,7 @@ typedef struct Git {
     Account account;
     bool has_account;
     bool local; /* the repository is a path of the machine */
+    Str server; /* the only one that gets the password; empty: none does */
 } Git;
 
 /* By the parameters `user`, `key`, `known_hosts`, `username` and `password`. */

@@ -31,14 +31,32 @@ bool git_address_is_local(Str address)
     return str_starts(address, STR("/")) || str_eq(scheme_of(address), STR("file"));
 }
 
+/* What is between "://" and the path. */
+static Str authority_of(Str address, Str scheme)
+{
+    Str rest = str_from_offset(address, scheme.len + 3);
+    return str_slice(rest, 0, str_find(rest, STR("/"), 0));
+}
+
+Str git_server_of(Arena *arena, Str address)
+{
+    Str scheme = scheme_of(address);
+    if (!str_eq(scheme, STR("https")) && !str_eq(scheme, STR("http"))) {
+        return STR_EMPTY;
+    }
+    Str host = authority_of(address, scheme);
+    size_t at = str_find_last(host, STR("@"));
+    host = at == STR_NOT_FOUND ? host : str_from_offset(host, at + 1);
+    return arena_join(arena, scheme, STR("://"), host);
+}
+
 static bool has_password(Str address)
 {
     Str scheme = scheme_of(address);
     if (scheme.len == 0) {
         return false;
     }
-    Str host = str_from_offset(address, scheme.len + 3);
-    host = str_slice(host, 0, str_find(host, STR("/"), 0));
+    Str host = authority_of(address, scheme);
     size_t at = str_find_last(host, STR("@"));
     return at != STR_NOT_FOUND && str_find(str_slice(host, 0, at), STR(":"), 0) != STR_NOT_FOUND;
 }

@@ -10,6 +10,8 @@
 MUST_CHECK bool git_check_address(Str address, Error *err);
 /* A path of this machine, or file://. */
 bool git_address_is_local(Str address);
+/* "https://host:port", or the same with http; empty for other addresses. */
+Str git_server_of(Arena *arena, Str address);
 
 /* All 40 digits of a commit, or the 64 of a newer kind. */
 bool git_is_commit(Str rev);

@@ -184,8 +184,7 @@ static bool fill(Call *call, const Download *download, HostWriter *writer, Str *
     *digest = transfer.digest;
     uid_t uid = target->uid == HOST_KEEP_ID && exists ? before->uid : target->uid;
     gid_t gid = target->gid == HOST_KEEP_ID && exists ? before->gid : target->gid;
-    mode_t mode = target->has_mode ? target->mode : exists ? before->mode : target->new_mode;
-    return host_writer_finish(writer, uid, gid, mode, clock_now_seconds(), err) &&
+    return host_writer_finish(writer, uid, gid, target_mode(target), clock_now_seconds(), err) &&
            host_sync(call->host, err);
 }
 

@@ -69,6 +69,7 @@ static Target file_target(Str path, Str content, bool secret)
                       .uid = HOST_KEEP_ID,
                       .gid = HOST_KEEP_ID,
                       .parents = true,
+                      .is_whole = true,
                       .new_mode = FILE_MODE_NEW,
                       .validate = value_missing() };
     Value text = value_string(content);

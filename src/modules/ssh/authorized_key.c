@@ -73,7 +73,7 @@ static Str edit(Call *call, KeyChange *change, Str content)
         SshKey found;
         Str now = line;
         if (ssh_key_parse(line, &found) && ssh_key_same(&found, &change->key)) {
-            change->before = value_string(ssh_key_words(call->arena, &found));
+            change->before = value_string(ssh_key_words(call, &found));
             if (placed) {
                 change->edited = true;
                 continue;
@@ -101,7 +101,7 @@ static void tell(Call *call, const KeyChange *change, const HomeFile *file, bool
     if (change->edited) {
         outcome_change(call, outcome, "key", change->before,
                        change->absent ? value_missing()
-                                      : value_string(ssh_key_words(call->arena, &change->key)));
+                                      : value_string(ssh_key_words(call, &change->key)));
     }
     if (loose) {
         outcome_change(call, outcome, arena_copy_c(call->arena, file->shown), value_missing(),

@@ -1,6 +1,7 @@
 #include "modules/ssh/key.h"
 
 #include "base/base64.h"
+#include "lang/scrub.h"
 
 enum {
     KEY_MAX = 16 << 10,
@@ -155,10 +156,12 @@ Str ssh_key_format(Arena *arena, const SshKey *key)
                         STR_ARG(key->blob), key->comment.len > 0 ? " " : "", STR_ARG(key->comment));
 }
 
-Str ssh_key_words(Arena *arena, const SshKey *key)
+Str ssh_key_words(Call *call, const SshKey *key)
 {
+    Str line = arena_join(call->arena, key->type, STR(" "), key->blob);
     size_t from = key->blob.len > WORDS_TAIL ? key->blob.len - WORDS_TAIL : 0;
-    return arena_format(arena, "%" STR_FMT " ...%" STR_FMT "%s%" STR_FMT, STR_ARG(key->type),
-                        STR_ARG(str_from_offset(key->blob, from)), key->comment.len > 0 ? " " : "",
-                        STR_ARG(key->comment));
+    Str tail =
+        str_eq(call_scrub(call, line), line) ? str_from_offset(key->blob, from) : STR(SCRUB_MARK);
+    return arena_format(call->arena, "%" STR_FMT " ...%" STR_FMT "%s%" STR_FMT, STR_ARG(key->type),
+                        STR_ARG(tail), key->comment.len > 0 ? " " : "", STR_ARG(key->comment));
 }

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "model/module.h"
+#include "modules/call.h"
 
 typedef struct SshKey {
     Str options; /* of authorized_keys; empty: none */
@@ -26,8 +26,9 @@ bool ssh_key_parse_rest(Str line, SshKey *out);
 bool ssh_key_same(const SshKey *a, const SshKey *b);
 /* As a line, without a line end. */
 Str ssh_key_format(Arena *arena, const SshKey *key);
-/* For people: its type, its last letters and its comment. */
-Str ssh_key_words(Arena *arena, const SshKey *key);
+/* For people: its type, its last letters and its comment. Of a key that is secret no letters: as a part
+ * of it, they would not be found. */
+Str ssh_key_words(Call *call, const SshKey *key);
 
 /* The next word; white space inside of quotes belongs to it. */
 Str ssh_next_word(Str *rest);

@@ -138,7 +138,7 @@ static Str edit(Call *call, HostChange *change, Str content)
         if (meant && !placed && ssh_key_same(&found, &change->key)) {
             placed = true;
         } else if (meant) {
-            change->before = value_string(ssh_key_words(arena, &found));
+            change->before = value_string(ssh_key_words(call, &found));
             change->edited = true;
             line = strip_line(arena, names, rest, change->token);
             if (line.len == 0) {
@@ -170,7 +170,7 @@ static void tell(Call *call, const HostChange *change, Outcome *outcome)
     if (change->edited) {
         outcome_change(call, outcome, arena_copy_c(call->arena, change->token), change->before,
                        change->absent ? value_missing()
-                                      : value_string(ssh_key_words(call->arena, &change->key)));
+                                      : value_string(ssh_key_words(call, &change->key)));
     }
     outcome->comment = !change->edited  ? (change->absent ? STR("not known") : STR("already known"))
                        : change->absent ? STR("forgotten")

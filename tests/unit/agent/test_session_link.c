@@ -16,6 +16,9 @@ typedef struct Fixture Fixture;
 
 typedef struct Server {
     SessionService *service;
+    const GrpcHandler *behind; /* the service's own */
+    GrpcHandler handler;
+    char protocol[16]; /* as the header of the last call says it */
     Dispatch *dispatch;
     GrpcServer *grpc;
     LinkServer place;
@@ -61,6 +64,17 @@ static void describe(void *context, const Peer *peer, Caller *out)
 
 /* --- Servers --------------------------------------------------------------------------------- */
 
+static void call_started(GrpcCall *call)
+{
+    const MethodBinding *binding = grpc_call_method(call)->data;
+    Server *server = (Server *)((char *)(uintptr_t)binding->handler - offsetof(Server, handler));
+    snprintf(server->protocol, sizeof server->protocol, "%" STR_FMT,
+             STR_ARG(grpc_call_header(call, PROTOCOL_HEADER)));
+    if (server->behind->started != NULL) {
+        server->behind->started(call);
+    }
+}
+
 typedef bool Identify(void *context, const Peer *peer, Identity *out, Error *err);
 
 static void server_start_as(Fixture *f, Server *server, Identify *who, DispatchDescribe *what,
@@ -75,6 +89,10 @@ static void server_start_as(Fixture *f, Server *server, Identify *who, DispatchD
         .identify = who,
     });
     MethodBinding binding = session_service_binding(server->service);
+    server->behind = binding.handler;
+    server->handler = *binding.handler;
+    server->handler.started = call_started;
+    binding.handler = &server->handler;
     server->dispatch = dispatch_new(&binding, 1, what, f);
     GrpcServerOptions options = grpc_server_defaults();
     options.loop = f->world.loop;
@@ -328,6 +346,15 @@ static void test_records_arrive_in_order(void **state)
     assert_int_equal(f->refused, 0);
 }
 
+static void test_calls_say_the_oldest_protocol_that_is_spoken(void **state)
+{
+    Fixture *f = *state;
+    wait_live(f);
+    char oldest[16];
+    snprintf(oldest, sizeof oldest, "%d", SESSION_PROTOCOL_OLDEST);
+    assert_string_equal(f->servers[0].protocol, oldest);
+}
+
 static void test_cut_connections_lose_and_double_nothing(void **state)
 {
     Fixture *f = *state;
@@ -498,6 +525,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_records_arrive_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_calls_say_the_oldest_protocol_that_is_spoken, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_cut_connections_lose_and_double_nothing, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_restarts_lose_and_double_nothing, set_up, tear_down),

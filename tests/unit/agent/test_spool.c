@@ -150,6 +150,19 @@ static void test_records_are_sent_when_they_are_stored(void **state)
     check_unsent(f, "ab");
 }
 
+/* An older eden sends what a newer one wrote; the server decides. */
+static void test_records_of_a_newer_eden_are_kept(void **state)
+{
+    Fixture *f = *state;
+    add(f, RECORD_FACTS, "a");
+    add(f, (RecordKind)200, "b");
+    add(f, RECORD_FACTS, "c");
+    reopen(f);
+    outbox_advance(spool_outbox(f->spool));
+    assert_int_equal(outbox_peek(spool_outbox(f->spool))->kind, 200);
+    check_unsent(f, "bc");
+}
+
 static void test_records_outlive_the_process(void **state)
 {
     Fixture *f = *state;
@@ -579,6 +592,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_records_are_sent_when_they_are_stored, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_records_outlive_the_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_records_of_a_newer_eden_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_numbers_start_anew_in_another_epoch, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_the_file_stays_small, set_up, tear_down),

@@ -479,7 +479,7 @@ static void carry(Fixture *f)
 {
     for (int i = 0; i < MEMBERS; i++) {
         Member *member = &f->members[i];
-        Value notice = ask(f, "GET", "/v1/store?key=/eden/objects/pki/trust", STR_EMPTY);
+        Value notice = ask(f, "GET", "/v1/store?key=/eden/internal/pki/trust", STR_EMPTY);
         trust_notice(member->trust, text_of(notice, "value"));
         world_pass(&f->world, 20);
         Map *body = map_new(f->arena, 1);

@@ -170,6 +170,24 @@ static void damage_is_as_nothing(void **state)
     }
 }
 
+static void fields_of_a_newer_agent_stay(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Arena) arena;
+    Str text;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    assert_true(directory_write(&f->directory, "watched-node.json",
+                                STR("{\"format\":\"eden.watched/1\",\"store\":\"store-a\","
+                                    "\"revision\":1,\"keys\":[],\"later\":{\"deep\":[1]}}"),
+                                false, &err));
+    open_again(f);
+    take(f, "a", "1", 5, COMPLETE, 1);
+    assert_true(directory_read(&f->directory, &arena, "watched-node.json", 4096, &text, &err));
+    assert_true(str_find(text, STR("\"revision\":5"), 0) != STR_NOT_FOUND);
+    assert_true(str_ends(text, STR(",\"later\":{\"deep\":[1]}}\n")));
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -180,6 +198,7 @@ int main(void)
         ROW(half_a_unit_is_forgotten_with_its_connection),
         ROW(what_cannot_be_written_is_not_told_as_kept),
         ROW(damage_is_as_nothing),
+        ROW(fields_of_a_newer_agent_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,11 @@
 #include "api/serving.h"
 #include "cluster/cluster_keys.h"
 #include "lang/json.h"
+#include "lossy_store.h"
 #include "net/http_client.h"
 #include "net/world.h"
 #include "pki/ca.h"
+#include "ready_state.h"
 
 #define CLUSTER STR("blue")
 
@@ -20,8 +22,11 @@ typedef struct Fixture {
     Credential ca;
     CaSet cas;
     Store *store;
+    LossyStore lossy; /* what `store` is, if it is one that loses answers */
+    ClusterStore at;
     Admission *admission;
     SshBack *ssh_back;
+    Audit *audit; /* NULL: nothing is recorded */
     Api *api;
     HttpServer *server;
     Address address;
@@ -31,8 +36,9 @@ typedef struct Fixture {
     bool is_slow;  /* nor given up */
     SessionPinged *pinged[CALLS_MAX];
     void *pinged_context[CALLS_MAX];
-    uint32_t pings; /* that wait */
-    bool stops;     /* the loop, as soon as a request is there */
+    uint32_t pings;                     /* that wait */
+    bool stops;                         /* the loop, as soon as a request is there */
+    Str meanwhile_key, meanwhile_value; /* put in the store then, if there is a key */
     HttpCall *call;
     HttpCallField said; /* one more field of requests; without a name: none */
     int status;
@@ -44,10 +50,20 @@ typedef struct Fixture {
 
 static const Str api_name = { "eden1.example.org:1338", 22 };
 
+static inline void put_meanwhile_done(void *context, const StoreReply *reply, const Error *err)
+{
+    assert_null(err);
+}
+
 static inline void describe(void *context, const Peer *peer, Caller *out)
 {
     Fixture *f = context;
+    Error err;
     assert_true(peer->is_local);
+    if (f->meanwhile_key.len > 0) {
+        assert_true(store_put(f->store, f->meanwhile_key, f->meanwhile_value, 0, put_meanwhile_done,
+                              NULL, &err));
+    }
     *out = f->caller;
     if (f->stops) {
         loop_stop(f->world.loop);
@@ -78,7 +94,7 @@ static inline void ping(void *context, Str node, SessionPinged *done, void *done
     done(done_context, answers ? &answer : NULL, answers ? NULL : &err);
 }
 
-static inline int set_up(void **state)
+static inline int set_up_as(void **state, bool is_audited, bool is_lossy)
 {
     scratch_set_up(state);
     Fixture *f = calloc(1, sizeof *f);
@@ -88,22 +104,29 @@ static inline int set_up(void **state)
     world_open(&f->world);
     f->caller = (Caller){ .is_local = true, .is_operator = true };
     f->store = store_open_memory(f->world.loop, NULL);
+    if (is_lossy) {
+        f->store = lossy_open_once(&f->lossy, f->world.loop, f->store);
+    }
+    f->at = (ClusterStore){ .loop = f->world.loop, .store = f->store, .prefix = KEYS_PREFIX };
+    follow_store(&f->at);
+    while (!state_age(f->at.state).is_ready) {
+        world_pass(&f->world, 1);
+    }
     assert_true(ca_make(&f->scratch->arena, CLUSTER, loop_wall_ms(f->world.loop), &f->ca, &err));
     f->cas = (CaSet){ &f->ca, f->ca.chain };
     f->admission = admission_new(
-        &(AdmissionSettings){ .certify = { .at = { f->world.loop, f->store, KEYS_PREFIX },
-                                           .cluster = CLUSTER,
-                                           .cas = &f->cas },
+        &(AdmissionSettings){ .certify = { .at = f->at, .cluster = CLUSTER, .cas = &f->cas },
                               .server = STR("s1"),
                               .rpc_port = 1337 });
     scratch_put(f->scratch, "ssh", "#!/bin/sh\n. ./answer\n");
     chmod(scratch_place(f->scratch, "ssh"), 0755);
-    f->ssh_back = ssh_back_new(&(SshBackSettings){ .at = { f->world.loop, f->store, KEYS_PREFIX },
+    f->ssh_back = ssh_back_new(&(SshBackSettings){ .at = f->at,
                                                    .cluster = CLUSTER,
                                                    .directory = f->scratch->path,
                                                    .cas = &f->cas,
                                                    .program = scratch_place(f->scratch, "ssh") });
-    f->api = api_new(&(ApiSettings){ .at = { f->world.loop, f->store, KEYS_PREFIX },
+    f->audit = is_audited ? audit_new(&f->at) : NULL;
+    f->api = api_new(&(ApiSettings){ .at = f->at,
                                      .cluster = CLUSTER,
                                      .node = STR("s1"),
                                      .admission = f->admission,
@@ -113,10 +136,32 @@ static inline int set_up(void **state)
                                      .name_count = 1,
                                      .ping = ping,
                                      .calls_max = CALLS_MAX,
+                                     .audit = f->audit,
                                      .describe = describe,
                                      .context = f });
     f->server = serve_by_socket(&f->world, f->scratch, f->api, &f->address);
     return 0;
+}
+
+static inline int set_up(void **state)
+{
+    return set_up_as(state, false, false);
+}
+
+static inline int set_up_audited(void **state)
+{
+    return set_up_as(state, true, false);
+}
+
+/* With a store that counts what it is asked. */
+static inline int set_up_counted(void **state)
+{
+    return set_up_as(state, false, true);
+}
+
+static inline int set_up_lossy(void **state)
+{
+    return set_up_as(state, true, true);
 }
 
 static inline int tear_down(void **state)
@@ -127,7 +172,10 @@ static inline int tear_down(void **state)
     admission_free(f->admission);
     ssh_back_free(f->ssh_back);
     api_free(f->api);
+    audit_free(f->audit);
+    follow_stop(&f->at);
     store_close(f->store);
+    follow_free(&f->at);
     world_close(&f->world);
     credential_clear(&f->ca);
     *state = f->scratch;
@@ -253,17 +301,27 @@ static inline void join(Fixture *f, const P256Private *key)
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* The same with a new key, which is the caller's to free; `pin` is its text. */
+static inline P256Private *join_with_new_key(Fixture *f, char pin[PIN_TEXT + 1])
+{
+    P256Private *key;
+    P256Public public;
+    Pin bytes;
+    Error err;
+    assert_true(p256_private_make(&key, &err));
+    assert_true(p256_public_of(key, &public, &err));
+    p256_public_pin(&public, &bytes);
+    pin_text(&bytes, pin);
+    join(f, key);
+    return key;
+}
+
 /* And becomes it. The key is the caller's to free. */
 static inline P256Private *join_as_node(Fixture *f)
 {
-    P256Private *key;
-    Error err;
-    char body[200];
-    assert_true(p256_private_make(&key, &err));
-    join(f, key);
-    ask(f, "GET", "/v1/nodes/web1", "");
-    snprintf(body, sizeof body, "{\"key\":\"%.*s\"}", PIN_TEXT,
-             value_str(field(f, "status.key")).data);
+    char text[PIN_TEXT + 1], body[200];
+    P256Private *key = join_with_new_key(f, text);
+    snprintf(body, sizeof body, "{\"key\":\"%s\"}", text);
     ask(f, "POST", "/v1/nodes/web1/approve", body);
     join(f, key);
     expect(f, 200, "result", "admitted");

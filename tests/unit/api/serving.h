@@ -12,7 +12,6 @@ static inline HttpServer *serve_by_socket(const World *world, Scratch *scratch, 
     const Listener *listener;
     Error err;
     options.loop = listening.loop = world->loop;
-    options.body_max = API_LOCAL_BODY_MAX;
     api_serve(api, &options);
     HttpServer *server = http_server_new(&options);
     assert_true(address_parse(str_from_c(scratch_place(scratch, "socket")), 0, address, &err));

@@ -48,6 +48,62 @@ static void every_route_asks_who_calls(void **state)
     }
 }
 
+static int64_t last_entry(Fixture *f)
+{
+    ask(f, "GET", "/v1/audit-entries", "");
+    return field(f, "last").integer;
+}
+
+/* Two entries: that it was asked for, and what came of it. */
+static void the_rows_that_say_so_are_audited_and_no_others(void **state)
+{
+    Fixture *f = *state;
+    uint32_t audited = 0;
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        const RouteRow *row = &route_rows[i];
+        if (!route_is_offered(row)) {
+            continue;
+        }
+        int64_t before = last_entry(f);
+        ask(f, row->method, target_of(f, row), row->body_max > 0 ? "{}" : "");
+        int status = f->status;
+        int64_t entries = last_entry(f) - before;
+        if (entries != (route_has(row, ROUTE_AUDITED) ? 2 : 0)) {
+            fail_msg("%s: status %d, %lld entries", row->name, status, (long long)entries);
+        }
+        audited += entries > 0;
+    }
+    assert_true(audited > 20);
+}
+
+/* The same request with the same key, once more. A secret is not kept, which is 409. */
+static void the_rows_that_say_so_keep_their_answers_and_no_others(void **state)
+{
+    Fixture *f = *state;
+    uint32_t replayed = 0;
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        const RouteRow *row = &route_rows[i];
+        const char *body = row->body_max > 0 ? "{}" : "";
+        if (!route_is_offered(row)) {
+            continue;
+        }
+        f->said = (HttpCallField){ "Idempotency-Key", str_from_c(row->name) };
+        ask(f, row->method, target_of(f, row), body);
+        bool is_kept = f->status < 500;
+        ask(f, row->method, target_of(f, row), body);
+        bool is_idempotent = route_has(row, ROUTE_IDEMPOTENT);
+        if (f->is_replayed && !is_idempotent) {
+            fail_msg("%s is replayed", row->name);
+        }
+        if (is_idempotent && is_kept && !f->is_replayed && f->status != 409) {
+            fail_msg("%s is done twice: %d", row->name, f->status);
+        }
+        replayed += f->is_replayed;
+    }
+    f->said = (HttpCallField){ 0 };
+    assert_true(replayed > 5);
+}
+
 static void methods_that_do_not_fit_are_told_to_who_may_use_others(void **state)
 {
     Fixture *f = *state;
@@ -79,7 +135,10 @@ static void requests_that_make_no_sense_are_refused(void **state)
     ask(f, "GET", "/v1/nodes", "{}");
     expect(f, 400, "code", "invalid");
     ask_as(f, "POST", "/v1/tokens", "application/x-www-form-urlencoded", STR("uses=1"));
-    expect(f, 415, "code", "media-type");
+    expect(f, 415, "detail", "the body must have a Content-Type of: application/json");
+    ask_as(f, "PATCH", "/v1/config/cluster", "text/plain", STR("{}"));
+    expect(f, 415, "detail",
+           "the body must have a Content-Type of: application/merge-patch+json, application/json");
     ask_as(f, "POST", "/v1/tokens", "Application/JSON; charset=utf-8", STR("{}"));
     expect(f, 201, "metadata.kind", "Token");
     ask(f, "POST", "/v1/tokens", "{");
@@ -91,7 +150,9 @@ static void requests_that_make_no_sense_are_refused(void **state)
     char *large = arena_alloc_zero(&f->scratch->arena, ROUTE_BODY_MAX + 2);
     memset(large, ' ', ROUTE_BODY_MAX + 1);
     ask(f, "POST", "/v1/tokens", large);
-    expect(f, 413, "code", "too-large");
+    expect(f, 413, "detail", "a body of 65537 bytes, and this address takes 65536 at most");
+    ask(f, "PUT", "/v1/store?key=%2Fa", large);
+    expect(f, 400, "code", "invalid");
 }
 
 /* --- Objects --------------------------------------------------------------------------------- */
@@ -180,29 +241,17 @@ static void a_change_may_want_that_there_is_an_object_or_none(void **state)
     expect(f, 200, "spec.title", "Blue");
 }
 
-static void put_done(void *context, const StoreReply *reply, const Error *err)
-{
-    assert_null(err);
-}
-
-/* Asks for an object while somebody else makes it, who comes between the look and the change. */
+/* Asks for an object while somebody else makes it, of which the state has not heard yet. */
 static void put_while_it_is_made(Fixture *f, const char *name)
 {
-    static const char record[] =
-        "{\"format\":\"eden.object/1\",\"uuid\":\"u\",\"created_ms\":1,\"labels\":{},"
-        "\"annotations\":{},\"spec\":{\"title\":\"theirs\"}}";
     Arena *arena = &f->scratch->arena;
-    Error err;
-    f->stops = true;
-    start(f, "PUT", arena_format(arena, "/v1/config/%s", name).data, "application/json",
-          STR("{\"spec\":{\"title\":\"mine\"}}"));
-    world_run(&f->world);
-    f->stops = false;
-    assert_true(store_put(f->store, arena_format(arena, "/eden/objects/config/%s", name),
-                          str_from_c(record), 0, put_done, NULL, &err));
-    f->status = 0;
-    world_run(&f->world);
-    assert_true(json_parse_text(arena, f->body, NULL, &f->json, &err));
+    f->meanwhile_key = arena_format(arena, "/eden/objects/config/%s", name);
+    f->meanwhile_value =
+        STR("{\"format\":\"eden.object/1\",\"uuid\":\"u\",\"created_ms\":1,\"labels\":{},"
+            "\"annotations\":{},\"spec\":{\"title\":\"theirs\"}}");
+    ask(f, "PUT", arena_format(arena, "/v1/config/%s", name).data,
+        "{\"spec\":{\"title\":\"mine\"}}");
+    f->meanwhile_key = STR_EMPTY;
 }
 
 static void one_that_others_make_meanwhile_is_looked_at_anew(void **state)
@@ -475,9 +524,9 @@ static void a_token_that_cannot_be_read_hides_no_other_and_goes(void **state)
 {
     Fixture *f = *state;
     Error err;
-    ask(f, "PUT", "/v1/store?key=/eden/objects/token/22222222", "{\"value\":\"?\"}");
+    ask(f, "PUT", "/v1/store?key=/eden/internal/token/22222222", "{\"value\":\"?\"}");
     expect(f, 403, "code", "denied");
-    assert_true(store_put(f->store, STR("/eden/objects/token/22222222"), STR("?"), 0, put_past_api,
+    assert_true(store_put(f->store, STR("/eden/internal/token/22222222"), STR("?"), 0, put_past_api,
                           f, &err));
     world_run(&f->world);
     ask(f, "POST", "/v1/tokens", "{}");
@@ -487,7 +536,7 @@ static void a_token_that_cannot_be_read_hides_no_other_and_goes(void **state)
     expect(f, 200, "items.0.metadata.name", "22222222");
     expect(f, 200, "items.0.status.state", "unreadable");
     assert_true(str_starts(value_str(field(f, "items.0.status.error")),
-                           STR("/eden/objects/token/22222222: ")));
+                           STR("/eden/internal/token/22222222: ")));
     expect(f, 200, "items.1.status.state", "good");
     ask(f, "DELETE", "/v1/tokens/22222222", "");
     expect(f, 200, "format", "eden.done/1");
@@ -598,9 +647,9 @@ static void keys_are_shown_as_they_are(void **state)
 /* Whoever asks: the audit log, and what says who may do what, are not changed as keys. */
 static void keys_with_ways_of_their_own_are_not_changed(void **state)
 {
-    static const char *const guarded[] = { "audit/00000000000000000001",    "audit_head",
-                                           "objects/access-token/aaaaaaaa", "objects/role/web",
-                                           "objects/user-certificate/00",   "browser/00" };
+    static const char *const guarded[] = { "audit/00000000000000000001",     "audit_head",
+                                           "internal/access-token/aaaaaaaa", "objects/role/web",
+                                           "internal/user-certificate/00",   "browser/a/00" };
     static const char *const prefixes[] = { "/eden", "/", "/eden/a", "/eden/objects/" };
     Fixture *f = *state;
     char target[100];
@@ -792,10 +841,43 @@ static void that_there_is_no_room_is_not_kept_by_an_idempotency_key(void **state
     expect(f, 201, "metadata.name", "cluster");
 }
 
+/* Whether it was done nobody knows, so it is not done again: who asks again is told the same. The log says
+ * neither that it was done nor that it failed. */
+static void an_unknown_outcome_is_kept_by_an_idempotency_key(void **state)
+{
+    static const Fate fates[] = { FATE_WELL, FATE_WELL, FATE_ANSWER_LOST };
+    const char *wish = "{\"metadata\":{\"name\":\"cluster\"}}";
+    Fixture *f = *state;
+    lossy_set_fates(&f->lossy, fates, COUNT_OF(fates));
+    f->said = (HttpCallField){ "Idempotency-Key", STR("1") };
+    ask(f, "POST", "/v1/config", wish);
+    expect(f, 502, "code", "outcome-unknown");
+    assert_false(f->is_replayed);
+    Str body = f->body;
+    uint32_t sent = f->lossy.sent;
+    ask(f, "POST", "/v1/config", wish);
+    expect(f, 502, "code", "outcome-unknown");
+    assert_true(f->is_replayed && str_eq(f->body, body));
+    assert_int_equal(f->lossy.sent, sent);
+    f->said = (HttpCallField){ 0 };
+    ask(f, "GET", "/v1/config/cluster", "");
+    expect(f, 200, "metadata.name", "cluster");
+    ask(f, "GET", "/v1/audit", "");
+    expect(f, 200, "items.0.status.outcome", "unknown");
+    expect(f, 200, "items.0.status.detail", "status 502");
+    expect(f, 200, "items.1.status.outcome", "asked");
+    assert_int_equal(field(f, "items").list->len, 2);
+}
+
+#define LOSSY(name)   cmocka_unit_test_setup_teardown(name, set_up_lossy, tear_down)
+#define AUDITED(name) cmocka_unit_test_setup_teardown(name, set_up_audited, tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(every_route_asks_who_calls),
+        AUDITED(the_rows_that_say_so_are_audited_and_no_others),
+        ROW(the_rows_that_say_so_keep_their_answers_and_no_others),
         ROW(methods_that_do_not_fit_are_told_to_who_may_use_others),
         ROW(requests_that_make_no_sense_are_refused),
         ROW(objects_are_made_changed_and_deleted),
@@ -825,6 +907,7 @@ int main(void)
         ROW(joins_under_way_end_with_the_server),
         ROW(an_answer_that_is_given_again_has_the_same_fields),
         ROW(joins_are_not_kept_by_an_idempotency_key),
+        LOSSY(an_unknown_outcome_is_kept_by_an_idempotency_key),
         ROW(that_there_is_no_room_is_not_kept_by_an_idempotency_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,14 @@
 /* What a feed costs, with a kind that counts how often it is read. */
 #include "api/feed.h"
 
+#include "cluster/cluster_keys.h"
+#include "failing_store.h"
+#include "ready_state.h"
 #include "scratch.h"
 
 enum {
-    MEMBERS = 100
+    MEMBERS = 100,
+    OTHERS = 3500 /* nodes: several pages */
 };
 
 static uint32_t gets, lists, told, readies, beats;
@@ -37,22 +41,27 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     Error err;
     *getting = (Getting){ done, context };
     gets++;
-    assert_true(store_get(settings->at.store, STR("/x/a"), got, getting, &err));
+    assert_true(store_get(settings->at.store, STR("/eden/nodes/a"), got, getting, &err));
 }
 
 static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
 {
-    return which == 0 ? STR("/x/") : STR_EMPTY;
+    return which == 0 ? cluster_key_node_all(arena, prefix) : STR_EMPTY;
 }
 
 static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
 {
-    *name = str_from_offset(key, 3);
+    *name = str_from_offset(key, strlen("/eden/nodes/"));
     return true;
 }
 
 static const Kind kind = {
-    .name = "X", .plural = "xs", .list = list, .get = get, .watched = watched, .touched = touched
+    .name = "X",
+    .plural = "xs",
+    .ask_list = list,
+    .ask_get = get,
+    .watched = watched,
+    .touched = touched,
 };
 
 static void is_ready(void *context)
@@ -86,24 +95,27 @@ static void many_cost_one_read_for_each_change(void **state)
 {
     AUTO(Loop) *loop = loop_new_virtual(1);
     Store *store = store_open_memory(loop, NULL);
-    Api *api = api_new(&(ApiSettings){ .at = { loop, store, STR("/eden") } });
+    ClusterStore at = { .loop = loop, .store = store, .prefix = STR("/eden") };
+    at.state = ready_state(&at, NULL);
+    Api *api = api_new(&(ApiSettings){ .at = at });
     static FeedMember members[MEMBERS];
     Error err;
+    readies = beats = 0;
     for (uint32_t i = 0; i < MEMBERS; i++) {
         members[i] = (FeedMember){ .ready = is_ready, .told = is_told, .beat = beat, .lost = lost };
-        assert_true(feed_join(api, &kind, &members[i], &err));
+        feed_join(api, &kind, &members[i]);
     }
     loop_run_virtual_until(loop, 1000);
     assert_int_equal(readies, MEMBERS);
     assert_int_equal(lists, 1);
-    assert_int_equal(store_status(store).watches, 1);
-    assert_true(store_put(store, STR("/x/a"), STR("1"), 0, put_done, NULL, &err));
+    assert_int_equal(store_status(store).watches, 1); /* that of the state */
+    assert_true(store_put(store, STR("/eden/nodes/a"), STR("1"), 0, put_done, NULL, &err));
     loop_run_virtual_until(loop, 2000);
     assert_int_equal(gets, 1);
     assert_int_equal(told, MEMBERS);
     /* In one go: they are read together. */
     for (int i = 0; i < 500; i++) {
-        assert_true(store_put(store, STR("/x/a"), STR("2"), 0, put_done, NULL, &err));
+        assert_true(store_put(store, STR("/eden/nodes/a"), STR("2"), 0, put_done, NULL, &err));
     }
     loop_run_virtual_until(loop, 3000);
     assert_true(gets < 50);
@@ -114,14 +126,121 @@ static void many_cost_one_read_for_each_change(void **state)
     for (uint32_t i = 0; i < MEMBERS; i++) {
         feed_leave(&members[i]);
     }
-    assert_int_equal(store_status(store).watches, 0);
     api_free(api);
+    state_stop(at.state);
     store_close(store);
+    state_free(at.state);
+}
+
+/* --- A kind whose objects are in the state ----------------------------------------------------- */
+
+static bool list_known(const Kind *known, const ApiSettings *settings, Arena *arena,
+                       const KindPage *page, KindItems *out, Error *err)
+{
+    *out = (KindItems){ .revision = state_age(settings->at.state).revision };
+    return true;
+}
+
+static bool get_known(const Kind *known, const ApiSettings *settings, Arena *arena, Str name,
+                      KindItem *out, Error *err)
+{
+    Str key = cluster_key_node(arena, settings->at.prefix, name);
+    const StateEntry *entry = state_find(settings->at.state, key);
+    *out = (KindItem){ .name = name, .revision = entry == NULL ? 0 : entry->mod_revision };
+    return true;
+}
+
+static Str watched_nodes(const Kind *known, Arena *arena, Str prefix, uint32_t which)
+{
+    return which == 0 ? cluster_key_node_all(arena, prefix) : STR_EMPTY;
+}
+
+static bool touched_node(const Kind *known, Arena *arena, Str prefix, Str key, Str *name)
+{
+    return str_ends(key, *name = STR("web1"));
+}
+
+static const Kind known_kind = { .name = "Y",
+                                 .plural = "ys",
+                                 .list = list_known,
+                                 .get = get_known,
+                                 .watched = watched_nodes,
+                                 .touched = touched_node };
+
+static void note_revision(void *context, FeedNews *news)
+{
+    *(int64_t *)context = news->item->revision;
+}
+
+static void put_node(ClusterStore *at, Arena *arena, const char *name)
+{
+    Error err;
+    Str key = cluster_key_node(arena, at->prefix, str_from_c(name));
+    assert_true(store_put(at->store, key, STR("{}"), 0, put_done, NULL, &err));
+}
+
+/* Also when the state still reads many pages. */
+static void what_is_told_is_as_new_as_the_change(void **test)
+{
+    AUTO(Loop) *loop = loop_new_virtual(1);
+    ClusterStore at = { .loop = loop,
+                        .store = store_open_memory(loop, NULL),
+                        .prefix = STR("/eden") };
+    AUTO_CLEAR(Arena) arena;
+    int64_t revision = 0;
+    arena_init(&arena, ARENA_UNLIMITED);
+    for (int i = 0; i < OTHERS; i++) {
+        put_node(&at, &arena, arena_format(&arena, "n%d%c", i, '\0').data);
+    }
+    loop_run_virtual_until(loop, 1000);
+    at.state = new_state(&at, NULL);
+    Api *api = api_new(&(ApiSettings){ .at = at });
+    FeedMember member = {
+        .ready = is_ready, .told = note_revision, .beat = beat, .lost = lost, .context = &revision
+    };
+    feed_join(api, &known_kind, &member);
+    put_node(&at, &arena, "web1");
+    loop_run_virtual_until(loop, 2000);
+    assert_int_equal(revision, OTHERS + 1);
+    feed_leave(&member);
+    api_free(api);
+    state_free(at.state);
+    store_close(at.store);
+}
+
+/* What it has is known, and does not change but by who can write to it. */
+static void a_store_that_takes_no_writes_is_watched(void **test)
+{
+    AUTO(Loop) *loop = loop_new_virtual(1);
+    FailingStore *failing = failing_store_open(loop);
+    ClusterStore at = { .loop = loop, .store = &failing->base, .prefix = STR("/eden") };
+    AUTO_CLEAR(Arena) arena;
+    int64_t revision = 0;
+    arena_init(&arena, ARENA_UNLIMITED);
+    at.state = ready_state(&at, NULL);
+    Api *api = api_new(&(ApiSettings){ .at = at });
+    FeedMember member = {
+        .ready = is_ready, .told = note_revision, .beat = beat, .lost = lost, .context = &revision
+    };
+    failing->condition = STORE_UNWRITABLE;
+    state_check(at.state);
+    assert_true(state_age(at.state).stale_since_ms != 0);
+    feed_join(api, &known_kind, &member);
+    loop_run_virtual_until(loop, 1000);
+    put_node(&at, &arena, "web1");
+    loop_run_virtual_until(loop, 2000);
+    assert_int_equal(revision, 1);
+    feed_leave(&member);
+    api_free(api);
+    state_free(at.state);
+    store_close(at.store);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_told_is_as_new_as_the_change),
+        cmocka_unit_test(a_store_that_takes_no_writes_is_watched),
         cmocka_unit_test(many_cost_one_read_for_each_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

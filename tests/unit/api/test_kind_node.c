@@ -14,11 +14,6 @@ static void put_key(Fixture *f, const char *key, const char *value)
     expect(f, 200, "format", "eden.done/1");
 }
 
-static void put_done(void *context, const StoreReply *reply, const Error *err)
-{
-    assert_null(err);
-}
-
 /* --- Nodes ----------------------------------------------------------------------------------- */
 
 static void a_machine_joins_is_labeled_and_removed(void **state)
@@ -154,19 +149,14 @@ static void one_that_cannot_be_read_hides_no_other(void **state)
     p256_private_free(key);
 }
 
-/* Asks, and does something else when the object was looked at and nothing is changed yet. */
+/* Asks, and writes a key when the request is there: nobody has told this server of it yet. */
 static void ask_while(Fixture *f, const char *method, const char *target, const char *key,
                       const char *value)
 {
-    Error err;
-    f->stops = true;
-    start(f, method, target, NULL, STR_EMPTY);
-    world_run(&f->world);
-    f->stops = false;
-    assert_true(store_put(f->store, str_from_c(key), str_from_c(value), 0, put_done, NULL, &err));
-    f->status = 0;
-    world_run(&f->world);
-    assert_true(json_parse_text(&f->scratch->arena, f->body, NULL, &f->json, &err));
+    f->meanwhile_key = str_from_c(key);
+    f->meanwhile_value = str_from_c(value);
+    ask(f, method, target, "");
+    f->meanwhile_key = STR_EMPTY;
 }
 
 static void what_was_changed_meanwhile_is_not_deleted_by_who_saw_the_old(void **state)
@@ -181,6 +171,28 @@ static void what_was_changed_meanwhile_is_not_deleted_by_who_saw_the_old(void **
     f->said = (HttpCallField){ 0 };
     ask_while(f, "DELETE", "/v1/nodes/broken", "/eden/nodes/broken", "{}");
     expect(f, 200, "format", "eden.done/1");
+}
+
+/* However many there are: they come from the state, in one turn. */
+static void a_list_of_nodes_costs_no_transaction_and_is_of_one_revision(void **state)
+{
+    enum {
+        NODES = 120
+    };
+    Fixture *f = *state;
+    for (int i = 0; i < NODES; i++) {
+        put_key(f, arena_format(&f->scratch->arena, "/eden/nodes/web%03d", i).data, "{}");
+    }
+    int64_t revision = field(f, "revision").integer;
+    uint32_t calls = f->lossy.calls;
+    ask(f, "GET", "/v1/nodes?limit=500", "");
+    expect(f, 200, "metadata.kind", "NodeList");
+    assert_int_equal(field(f, "items").list->len, NODES);
+    assert_int_equal(field(f, "metadata.revision").integer, revision);
+    assert_int_equal(f->lossy.calls, calls);
+    /* What does cost one is counted. */
+    ask(f, "GET", "/v1/store?key=/eden/nodes/web000", "");
+    assert_int_equal(f->lossy.calls, calls + 1);
 }
 
 static void pages_of_nodes_follow_one_another(void **state)
@@ -219,17 +231,22 @@ static void objects_are_selected_by_names_and_labels(void **state)
         const char *names;
     } cases[] = {
         { "selector=role%3Dweb", 200, "web1" },
-        { "selector=role%3Dweb&limit=1", 200, "web1 ..." },
+        { "selector=role%3Dweb&limit=1", 200, "web1" },
         { "selector=!role%3Dweb", 200, "broken-0 broken-1 broken-2" },
         { "selector=broken-*&limit=2", 200, "broken-0 broken-1 ..." },
-        { "selector=broken-2%20or%20web*&limit=2", 200, "broken-2 web1 ..." },
+        { "selector=broken-2%20or%20web*&limit=2", 200, "broken-2 web1" },
+        { "selector=broken-2%20or%20web*&limit=1", 200, "broken-2 ..." },
         { "selector=nobody", 200, "" },
-        { "selector=server.os%20%3D%3D%20%27debian%27", 400, NULL },
+        { "selector=server.os%20%3D%3D%20%27debian%27", 200, "web1" },
+        { "selector=role%3Ddb%20and%20server.os%20%3D%3D%20%27debian%27", 200, "" },
+        { "selector=server.os%20%3D%3D%20%27fedora%27", 200, "" },
+        { "selector=server.oss%20%3D%3D%20%27debian%27", 400, NULL },
         { "selector=(", 400, NULL },
     };
     Fixture *f = *state;
     P256Private *key = join_as_node(f);
     ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"role\":\"web\"}}}");
+    put_key(f, "/eden/facts/web1", "{\"os\":\"debian\"}");
     put_key(f, "/eden/nodes/broken-0", "{}");
     put_key(f, "/eden/nodes/broken-1", "{}");
     put_key(f, "/eden/nodes/broken-2", "{}");
@@ -354,7 +371,7 @@ static void a_node_is_asked_when_it_has_a_session(void **state)
     ask(f, "POST", "/v1/nodes/web1/ping", "");
     expect(f, 503, "detail", "'web1' is silent, and it is not known since when");
     ask(f, "PUT", "/v1/store?key=/eden/nodes/web1/silent",
-        "{\"value\":\"{\\\"since_ms\\\":1800000000000}\"}");
+        "{\"value\":\"{\\\"format\\\":\\\"eden.silent/1\\\",\\\"since_ms\\\":1800000000000}\"}");
     ask(f, "POST", "/v1/nodes/web1/ping", "");
     expect(f, 503, "detail", "'web1' is silent since 2027-01-15T08:00:00Z");
     /* The store learns of a session a moment later than the server. */
@@ -386,12 +403,12 @@ static void keys_lead_to_their_nodes(void **state)
         { "/eden/nodes/web1", "web1", "web1" },
         { "/eden/nodes/web1/alive", "web1", NULL },
         { "/eden/nodes/web1/silent", "web1", NULL },
-        { "/eden/objects/joining/web1", "web1", NULL },
+        { "/eden/internal/joining/web1", "web1", NULL },
         { "/eden/objects/Config/web1", NULL, NULL },
         { "/eden/facts/web1", "web1", "web1" },
         { "/eden/sessions/web1", NULL, NULL },
         { "/eden/nodes/\xff", NULL, NULL },
-        { "/eden/objects/joining/\xff", NULL, NULL },
+        { "/eden/internal/joining/\xff", NULL, NULL },
         { "/eden/facts/\xff", NULL, NULL },
     };
     Fixture *f = *state;
@@ -491,6 +508,8 @@ int main(void)
         ROW(more_than_a_record_holds_is_too_large),
         ROW(one_that_cannot_be_read_hides_no_other),
         ROW(what_was_changed_meanwhile_is_not_deleted_by_who_saw_the_old),
+        cmocka_unit_test_setup_teardown(a_list_of_nodes_costs_no_transaction_and_is_of_one_revision,
+                                        set_up_counted, tear_down),
         ROW(pages_of_nodes_follow_one_another),
         ROW(objects_are_selected_by_names_and_labels),
         ROW(what_is_selected_is_found_over_several_requests),

@@ -95,7 +95,7 @@ static void pages_go_on_behind_keys_of_any_bytes(void **state)
     static const struct {
         const char *plural, *keys, *good;
     } kinds[] = { { "config", "/eden/objects/config/", "z" },
-                  { "tokens", "/eden/objects/token/", "zzzzzzzz" },
+                  { "tokens", "/eden/internal/token/", "zzzzzzzz" },
                   { "facts", "/eden/facts/", "z" } };
     static const Str foreign[] = { STR("a\0b"), STR("a\0c"), STR("a/b"), STR("\0"), STR("b\xff") };
     Fixture *f = *state;

@@ -12,13 +12,18 @@ static void nodes_are_targets_with_labels(void **state)
     map_set_str(&arena, labels, STR("role"), value_string(STR("we\"b")));
     map_set_str(&arena, labels, STR("example.org/rack"), value_string(STR("7")));
     map_set_str(&arena, labels, STR("example_org_rack"), value_string(STR("8")));
-    NodeEntry nodes[] = {
+    const RosterNode known[] = {
         { .record = { .name = "web1", .address = "10.0.0.1:4242", .labels = value_map(labels) },
           .is_alive = true },
         { .record = { .name = "s1", .is_server = true, .labels = value_map(none) } },
         { .record = { .name = "web2", .address = "[2001:db8::1]:5", .labels = value_map(none) } },
         { .record = { .name = "web3", .address = "unix", .labels = value_map(none) } },
+        { .record = { .name = "web4", .labels = value_missing() }, .error = STR("unreadable") },
     };
+    NodeEntry nodes[COUNT_OF(known)] = { 0 };
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        nodes[i].node = &known[i];
+    }
     NodesListing listing = { .nodes = nodes, .node_count = COUNT_OF(nodes) };
     TargetsSpec spec = { .cluster = STR("blue"), .port = 9100 };
     prometheus_targets_put(&out, &spec, &listing);
@@ -33,7 +38,9 @@ static void nodes_are_targets_with_labels(void **state)
                "{\"targets\":[\"[2001:db8::1]:9100\"]," META
                "\"web2\",\"__meta_eden_alive\":\"false\",\"__meta_eden_server\":\"false\"}},"
                "{\"targets\":[\"unix:9100\"]," META
-               "\"web3\",\"__meta_eden_alive\":\"false\",\"__meta_eden_server\":\"false\"}}]");
+               "\"web3\",\"__meta_eden_alive\":\"false\",\"__meta_eden_server\":\"false\"}},"
+               "{\"targets\":[\"web4:9100\"]," META
+               "\"web4\",\"__meta_eden_alive\":\"false\",\"__meta_eden_server\":\"false\"}}]");
 }
 
 static void only_those_selected_are_there(void **state)
@@ -48,10 +55,14 @@ static void only_those_selected_are_there(void **state)
     problems_init(&problems, &arena);
     Map *web = map_new(&arena, 1), *other = map_new(&arena, 1);
     map_set_str(&arena, web, STR("role"), value_string(STR("web")));
-    NodeEntry nodes[] = {
+    const RosterNode known[] = {
         { .record = { .name = "db1", .labels = value_map(other) } },
         { .record = { .name = "web1", .labels = value_map(web) } },
     };
+    NodeEntry nodes[COUNT_OF(known)] = { 0 };
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        nodes[i].node = &known[i];
+    }
     NodesListing listing = { .nodes = nodes, .node_count = COUNT_OF(nodes) };
     assert_true(
         selector_parse(&arena, NULL, &none, value_string(STR("role=web")), &selector, &problems));

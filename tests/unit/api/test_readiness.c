@@ -18,6 +18,10 @@ static void what_is_missing_is_named(void **state)
         { { .is_writable = true, .now_ms = 199, .certificates = &good, .certificate_count = 1 },
           true,
           READY("true,\"problems\":[]}") },
+        { { .is_writable = true, .leader = "s1" },
+          true,
+          READY("true,\"problems\":[],\"leader\":\"s1\"}") },
+        { { .is_writable = true, .leader = "s1" }, false, READY("true,\"problems\":[]}") },
         { { .is_writable = true, .now_ms = 200, .certificates = &good, .certificate_count = 1 },
           false,
           READY("false,\"problems\":[{\"what\":\"certificate serving\",\"why\":\"it has "
@@ -36,6 +40,27 @@ static void what_is_missing_is_named(void **state)
           false,
           READY("false,\"problems\":[{\"what\":\"store\",\"why\":\"it cannot be written\","
                 "\"condition\":\"damaged\"}]}") },
+        { { .is_writable = true,
+            .stale_since = "2027-01-15T08:00:00Z",
+            .stale_why = "disk I/O error" },
+          false,
+          READY("false,\"problems\":[{\"what\":\"store\",\"why\":\"it does not "
+                "answer\",\"condition\":"
+                "\"unavailable\"}],\"stale_since\":\"2027-01-15T08:00:00Z\"}") },
+        { { .is_writable = true,
+            .stale_since = "2027-01-15T08:00:00Z",
+            .stale_why = "disk I/O error" },
+          true,
+          READY("false,\"problems\":[{\"what\":\"store\",\"why\":\"disk I/O error\",\"condition\":"
+                "\"unavailable\"}],\"stale_since\":\"2027-01-15T08:00:00Z\"}") },
+        { { .condition = "lost",
+            .why_not = "store.db is gone",
+            .stale_since = "2027-01-15T08:00:00Z",
+            .stale_why = "store.db is gone" },
+          true,
+          READY(
+              "false,\"problems\":[{\"what\":\"store\",\"why\":\"store.db is gone\",\"condition\":"
+              "\"lost\"}],\"stale_since\":\"2027-01-15T08:00:00Z\"}") },
         { { .why_not = "/var/lib/eden: the disk is full", .stops = true },
           true,
           READY("false,\"problems\":[{\"what\":\"server\",\"why\":\"it stops\"},"

@@ -185,14 +185,55 @@ static void what_anybody_may_is_one_list(void **state)
     }
 }
 
+/* What changes something is in the audit log; what reads is not, but for what gives everything away. */
+static void what_is_audited_is_what_changes_something(void **state)
+{
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        const RouteRow *row = &route_rows[i];
+        bool changes = strcmp(row->method, "GET") != 0 && !route_is_public(row);
+        bool is_audited = i == ROUTE_BACKUP || (changes && i != ROUTE_NODE_PING);
+        if (route_has(row, ROUTE_AUDITED) != is_audited) {
+            fail_msg("%s", row->name);
+        }
+        /* Joining and logging in tell themselves what comes again, and their answers have secrets. */
+        assert_int_equal(route_has(row, ROUTE_IDEMPOTENT),
+                         changes && strcmp(row->method, "POST") == 0);
+        assert_int_equal(route_has(row, ROUTE_CONDITIONAL),
+                         route_is_of_kinds(row) && changes && strcmp(row->method, "POST") != 0);
+    }
+}
+
+static void a_body_has_a_size_and_types(void **state)
+{
+    const RouteRow *create = &route_rows[ROUTE_TOKEN_CREATE],
+                   *patch = &route_rows[ROUTE_TOKEN_PATCH];
+    static const Str json = { "application/json", 16 },
+                     odd = { "Application/JSON ; charset=a", 28 },
+                     merge = { "application/merge-patch+json", 28 }, form = { "text/plain", 10 };
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        assert_int_equal(route_rows[i].body_max > 0, route_rows[i].types != NULL);
+        assert_true(route_rows[i].body_max <= route_largest_body());
+    }
+    assert_int_equal(route_largest_body(), ROUTE_VALUE_MAX);
+    assert_true(route_takes_type(create, &json) && route_takes_type(create, &odd));
+    assert_false(route_takes_type(create, &merge) || route_takes_type(create, &form) ||
+                 route_takes_type(create, NULL));
+    assert_true(route_takes_type(patch, &json) && route_takes_type(patch, &merge));
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(paths_lead_to_their_rows),  ROW(what_is_no_path_is_refused),
-        ROW(every_row_leads_to_itself), ROW(a_query_has_the_parameters_of_its_row),
-        ROW(bytes_of_a_key_may_be_any), ROW(what_anybody_may_is_one_list),
+        ROW(paths_lead_to_their_rows),
+        ROW(what_is_no_path_is_refused),
+        ROW(every_row_leads_to_itself),
+        ROW(a_query_has_the_parameters_of_its_row),
+        ROW(bytes_of_a_key_may_be_any),
+        ROW(what_anybody_may_is_one_list),
+        ROW(what_is_audited_is_what_changes_something),
+        ROW(a_body_has_a_size_and_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

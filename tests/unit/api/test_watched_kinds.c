@@ -7,28 +7,6 @@
 
 #define PREFIX STR("/eden")
 
-static void nothing(void *context)
-{
-}
-
-static void failed(void *context, const Error *err)
-{
-    fail_msg("%s", err->text);
-}
-
-static int set_up_nodes(void **state)
-{
-    int code = set_up(state);
-    Fixture *f = *state;
-    f->state = state_new(&(ClusterStore){ f->world.loop, f->store, PREFIX },
-                         &(StateEvents){ .ready = nothing, .stale = failed, .current = nothing });
-    while (!state_age(f->state).is_ready) {
-        world_pass(&f->world, 1);
-    }
-    f->roster = roster_new(f->state, PREFIX, &(RosterEvents){ .changed = nothing });
-    return code;
-}
-
 /* The next event, as "added x"; what the object has under `status.<field>` is `text`. */
 static Value expect(Watcher *w, const char *type, const char *name, const char *field,
                     const char *text)
@@ -172,17 +150,16 @@ static void revoked(void *context, const Error *err)
 static void one_that_is_taken_back_is_told(void **state)
 {
     Fixture *f = *state;
-    ClusterStore at = { f->world.loop, f->store, PREFIX };
     put_node(f, "web1", SERIAL_1, "");
     put_node(f, "web2", SERIAL_4, "");
     Watcher *w = watch(f, 0, "/v1/certificates?watch=ndjson");
     expect(w, "added", SERIAL_1, "state", "expired");
     expect(w, "added", SERIAL_4, "state", "expired");
     int64_t since = revision_of(expect(w, "synced", NULL, NULL, NULL));
-    revoke_node(&at, STR("web1"), revoked, f);
+    revoke_node(&f->at, STR("web1"), revoked, f);
     world_run(&f->world);
     expect(w, "changed", SERIAL_1, "state", "revoked");
-    revoke_serial(&at, STR(SERIAL_4), revoked, f);
+    revoke_serial(&f->at, STR(SERIAL_4), revoked, f);
     world_run(&f->world);
     expect(w, "changed", SERIAL_4, "state", "revoked");
     w = watch(f, 1, "/v1/certificates?watch=ndjson");
@@ -289,7 +266,7 @@ static void who_was_away_too_long_begins_anew(void **state)
     expect(w, "synced", NULL, NULL, NULL);
 }
 
-#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up_nodes, tear_down)
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {

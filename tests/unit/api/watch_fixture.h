@@ -5,10 +5,12 @@
 #include "lang/json.h"
 #include "net/http_client.h"
 #include "net/world.h"
+#include "ready_state.h"
 
 enum {
     LINES_MAX = 4096,
-    CALLS = 50
+    CALLS = 50,
+    OWN_WATCHES = 1 /* of the state */
 };
 
 typedef struct Fixture Fixture;
@@ -29,8 +31,7 @@ struct Fixture {
     World world;
     Scratch *scratch;
     Store *store;
-    State *state;   /* NULL: none */
-    Roster *roster; /* the same */
+    ClusterStore at;
     Api *api;
     HttpServer *server;
     Address address;
@@ -51,10 +52,14 @@ static inline int set_up(void **state)
     *state = f;
     world_open(&f->world);
     f->store = store_open_memory(f->world.loop, NULL);
-    f->api = api_new(&(ApiSettings){ .at = { f->world.loop, f->store, STR("/eden") },
+    f->at = (ClusterStore){ .loop = f->world.loop, .store = f->store, .prefix = STR("/eden") };
+    follow_store(&f->at);
+    while (!state_age(f->at.state).is_ready) {
+        world_pass(&f->world, 1);
+    }
+    f->api = api_new(&(ApiSettings){ .at = f->at,
                                      .cluster = STR("blue"),
                                      .store_id = STR("store-1"),
-                                     .roster = &f->roster,
                                      .describe = describe,
                                      .context = f });
     f->server = serve_by_socket(&f->world, f->scratch, f->api, &f->address);
@@ -75,10 +80,10 @@ static inline int tear_down(void **state)
     }
     http_server_free(f->server);
     api_free(f->api);
-    roster_free(f->roster);
-    state_free(f->state);
+    follow_stop(&f->at);
     assert_int_equal(store_status(f->store).watches, 0);
     store_close(f->store);
+    follow_free(&f->at);
     world_close(&f->world);
     *state = f->scratch;
     free(f);
@@ -87,12 +92,18 @@ static inline int tear_down(void **state)
 
 /* --- The store ------------------------------------------------------------------------------- */
 
+static inline void seen(void *context)
+{
+    Fixture *f = context;
+    loop_stop(f->world.loop);
+}
+
 static inline void written(void *context, const StoreReply *reply, const Error *err)
 {
     Fixture *f = context;
     assert_null(err);
     f->revision = reply->revision;
-    loop_stop(f->world.loop);
+    state_wait(f->at.state, reply->revision, seen, f);
 }
 
 /* --- The watch ------------------------------------------------------------------------------- */

@@ -68,19 +68,25 @@ static void a_text_is_read_and_written(void **state)
 static void what_makes_no_sense_is_refused(void **state)
 {
     refuses("", "");
-    refuses("[]", "format");
+    refuses("[]", "must be an object");
+    refuses("{\"format\":\"eden.contexts/2\",\"contexts\":{}}", "expected 'eden.contexts/1'");
     refuses("{\"format\":\"eden.contexts/1\"}", "contexts");
     refuses("{\"format\":\"eden.contexts/1\",\"curent\":\"a\",\"contexts\":{}}",
             "did you mean 'current'");
-    refuses(HEAD "\"a\":7}}", "context 'a': is no object");
+    refuses(HEAD "\"a\":7}}", "'contexts/a': must be an object");
     refuses(HEAD "\"a\":{}}}", "server: is missing");
     refuses(HEAD "\"a\":{\"server\":\"http://x\"}}}", "https");
     refuses(HEAD "\"a\":{\"server\":\"https://x/y\"}}}", "https://NAME:PORT");
     refuses(HEAD "\"a\":{\"server\":\"unix:/run/x\"}}}", "https://NAME:PORT");
     refuses(HEAD "\"a\":{\"server\":\"x\",\"key\":\"k\"}}}", "belong together");
     refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":\"k\",\"token_file\":\"f\"}}}", "two of one");
-    refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":7}}}", "token: is no text");
+    refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":7}}}", "'contexts/a/token': must be a text");
     refuses(HEAD "\"a\":{\"server\":\"x\",\"tokens\":\"k\"}}}", "did you mean 'token'");
+    refuses("{\n\"format\":\"eden.contexts/"
+            "1\",\n\"contexts\":{\"a\":{\"server\":\"x\",\n\"token\":7}}}",
+            "line 4");
+    refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":\"\"}}}", "must not be empty");
+    refuses("{\"format\":\"eden.contexts/1\",\"current\":\"b\",\"contexts\":{}}", "names none");
     refuses(HEAD "\"local\":{\"server\":\"x\"}}}", "this machine");
     refuses(HEAD "\"-a\":{\"server\":\"x\"}}}", "the name of a context");
     refuses(HEAD "\"a\\u0000\":{\"server\":\"x\"}}}", "the name of a context");
@@ -137,6 +143,26 @@ static void the_file_is_for_its_owner_alone(void **state)
     assert_false(contexts_load(&arena, folder, &contexts, &err));
     assert_int_equal(err.kind, ERROR_DENIED);
     assert_false(contexts_save(&arena, STR_EMPTY, &contexts, &err));
+}
+
+static void those_of_another_user_are_not_used(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str folder = arena_format(&arena, "%s/settings/eden", scratch->path);
+    Contexts contexts = { 0 };
+    Error err;
+    if (geteuid() != 0) {
+        fail_msg("this test gives a directory to another user, which takes root privileges");
+    }
+    Context context = { .name = STR("a"), .servers = { STR("https://x:1") }, .server_count = 1 };
+    contexts_put(&arena, &contexts, &context);
+    assert_true(contexts_save(&arena, folder, &contexts, &err));
+    assert_int_equal(chown(folder.data, 1234, 1234), 0);
+    assert_false(contexts_load(&arena, folder, &contexts, &err));
+    assert_int_equal(err.kind, ERROR_DENIED);
+    assert_non_null(strstr(err.text, "belongs to user 1234"));
 }
 
 static void more_than_can_be_read_again_is_not_written(void **state)
@@ -250,6 +276,8 @@ int main(void)
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(one_is_added_replaced_and_removed),
         cmocka_unit_test_setup_teardown(the_file_is_for_its_owner_alone, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(those_of_another_user_are_not_used, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(more_than_can_be_read_again_is_not_written, scratch_set_up,
                                         scratch_tear_down),

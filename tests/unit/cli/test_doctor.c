@@ -127,6 +127,12 @@ static void expect(Arena *arena, const DoctorView *view, DoctorCheckId id, Docto
     }
 }
 
+static const char *fix_of(Arena *arena, const DoctorView *view, DoctorCheckId id)
+{
+    DoctorResult result = doctor_checks[id].judge(arena, view);
+    return result.fix != NULL ? result.fix : doctor_checks[id].fix;
+}
+
 static void fail_with(Error *err, ErrorKind kind)
 {
     error_set(err, kind, "it is broken");
@@ -279,6 +285,10 @@ static void sessions_are_told_with_their_reason(void **state)
              "{\"session\":{\"state\":\"connecting\"},"
              "\"spool\":{\"why\":\"the disk is full\"}}");
     expect(*state, view, CHECK_SESSION, DOCTOR_WARNING, "connecting");
+    assert_null(strstr(fix_of(*state, view, CHECK_SESSION), "leave"));
+    view->is_server = false;
+    assert_non_null(strstr(fix_of(*state, view, CHECK_SESSION), "leave"));
+    view->is_server = true;
     expect(*state, view, CHECK_SPOOL, DOCTOR_FAILED, "the disk is full");
     fail_with(&view->agent.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_AGENT, DOCTOR_FAILED, "broken");
@@ -296,7 +306,7 @@ static void a_server_that_does_not_run_is_told(void **state)
     expect(*state, view, CHECK_PORTS, DOCTOR_FAILED, "0.0.0.0:1337 is taken by another program");
     fail_with(&view->rpc.err, ERROR_UNAVAILABLE);
     fail_with(&view->api.err, ERROR_UNAVAILABLE);
-    expect(*state, view, CHECK_PORTS, DOCTOR_OK, "both are free");
+    expect(*state, view, CHECK_PORTS, DOCTOR_OK, "all are free");
     view->store_looked = true;
     expect(*state, view, CHECK_STORE, DOCTOR_OK, "whole");
     fail_with(&view->store_err, ERROR_OS);
@@ -306,6 +316,22 @@ static void a_server_that_does_not_run_is_told(void **state)
     expect(*state, view, CHECK_PORTS, DOCTOR_FAILED, "0.0.0.0:1337: it is broken");
     say_json(*state, &view->health, "{\"healthy\":false}");
     expect(*state, view, CHECK_STORE, DOCTOR_FAILED, "cannot be written");
+}
+
+static void the_port_for_health_checks_is_looked_at(void **state)
+{
+    DoctorView *view = make_view(*state);
+    expect(*state, view, CHECK_PORTS, DOCTOR_OK, "it listens on all of them");
+    view->health_port = (DoctorPort){ .address = STR("127.0.0.1:8080") };
+    expect(*state, view, CHECK_PORTS, DOCTOR_OK, "it listens on all of them");
+    fail_with(&view->health_port.err, ERROR_UNAVAILABLE);
+    expect(*state, view, CHECK_PORTS, DOCTOR_FAILED, "127.0.0.1:8080: it is broken");
+    view->health_port = (DoctorPort){ .address = STR("0.0.0.0:8080"), .is_everywhere = true };
+    expect(*state, view, CHECK_PORTS, DOCTOR_WARNING, "without TLS on all addresses");
+    /* Nodes come to the others from anywhere. */
+    view->health_port = (DoctorPort){ 0 };
+    view->rpc.is_everywhere = view->api.is_everywhere = true;
+    expect(*state, view, CHECK_PORTS, DOCTOR_OK, "it listens on all of them");
 }
 
 static void a_disk_that_fills_up_is_told(void **state)
@@ -505,6 +531,7 @@ int main(void)
         ROW(servers_that_cannot_be_reached_are_told),
         ROW(sessions_are_told_with_their_reason),
         ROW(a_server_that_does_not_run_is_told),
+        ROW(the_port_for_health_checks_is_looked_at),
         ROW(a_disk_that_fills_up_is_told),
         ROW(the_cluster_is_looked_at),
         ROW(strangers_and_nodes_that_exceed_limits_are_found),

@@ -39,7 +39,7 @@ static inline void changed(void *context)
 
 static inline void open_credentials(Fixture *f)
 {
-    f->state = ready_state(&f->world.at, &f->stale);
+    f->world.at.state = f->state = ready_state(&f->world.at, &f->stale);
     f->credentials = credentials_new(&f->world.at, f->state, STR("home"),
                                      &(CredentialsEvents){ .changed = changed, .context = f });
 }
@@ -48,6 +48,7 @@ static inline void close_credentials(Fixture *f)
 {
     credentials_free(TAKE(f->credentials));
     state_free(TAKE(f->state));
+    f->world.at.state = NULL;
 }
 
 static inline int set_up(void **state)

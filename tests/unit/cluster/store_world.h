@@ -6,6 +6,7 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/cluster_store.h"
 #include "cluster/node_record.h"
+#include "ready_state.h"
 #include "unit.h"
 
 #define PREFIX STR("/eden")
@@ -26,9 +27,20 @@ static inline void world_open(StoreWorld *world)
     world->at.prefix = PREFIX;
 }
 
+/* For what looks at the state. */
+static inline void world_follow(StoreWorld *world)
+{
+    follow_store(&world->at);
+    for (int turn = 0; turn < 1000 && !state_age(world->at.state).is_ready; turn++) {
+        loop_run_virtual_until(world->at.loop, loop_now_ms(world->at.loop) + 1);
+    }
+}
+
 static inline void world_close(StoreWorld *world)
 {
+    follow_stop(&world->at);
     store_close(world->at.store);
+    follow_free(&world->at);
     loop_free(world->at.loop);
     arena_clear(&world->arena);
 }
@@ -96,4 +108,18 @@ static inline WorldValue world_get(StoreWorld *world, Str key)
     assert_true(store_get(world->at.store, key, world_got, &got, &err));
     world_pass(world);
     return got;
+}
+
+/* Makes some server the leader, the one before no more; gives the fence of the new one. */
+static inline StoreCompare world_lead(StoreWorld *world)
+{
+    Str key = cluster_key_leader(&world->arena, PREFIX);
+    Error err;
+    assert_true(store_delete(world->at.store, key, world_stored, world, &err));
+    world_expect(world, ERROR_NONE, NULL);
+    world_put(world, key, STR("{}"));
+    return (StoreCompare){ .target = STORE_CREATE_REVISION,
+                           .relation = STORE_EQUAL,
+                           .key = key,
+                           .number = store_status(world->at.store).revision };
 }

@@ -7,6 +7,7 @@
 #include "cluster/waiting_room.h"
 #include "pki/ca.h"
 #include "pki/revocation.h"
+#include "ready_state.h"
 #include "sys/loop.h"
 #include "unit.h"
 
@@ -17,6 +18,7 @@ typedef struct Fixture {
     Arena arena;
     Loop *loop;
     Store *store;
+    ClusterStore at;
     Credential ca;
     CaSet cas;
     Admission *admission;
@@ -80,12 +82,14 @@ static int set_up(void **state)
     f->loop = loop_new_virtual(1);
     loop_virtual_set_wall(f->loop, 1800000000000); /* in 2027 */
     f->store = store_open_memory(f->loop, NULL);
+    f->at = (ClusterStore){ f->loop, f->store, PREFIX };
+    f->at.state = ready_state(&f->at, NULL);
     assert_true(ca_make(&f->arena, CLUSTER, loop_wall_ms(f->loop), &f->ca, &err));
     f->cas = (CaSet){ &f->ca, f->ca.chain };
-    f->admission = admission_new(&(AdmissionSettings){
-        .certify = { .at = { f->loop, f->store, PREFIX }, .cluster = CLUSTER, .cas = &f->cas },
-        .server = STR("s1"),
-        .rpc_port = 1337 });
+    f->admission = admission_new(
+        &(AdmissionSettings){ .certify = { .at = f->at, .cluster = CLUSTER, .cas = &f->cas },
+                              .server = STR("s1"),
+                              .rpc_port = 1337 });
     assert_true(token_make(&f->token, &err));
     *state = f;
     return 0;
@@ -95,7 +99,9 @@ static int tear_down(void **state)
 {
     Fixture *f = *state;
     admission_free(f->admission);
+    state_stop(f->at.state);
     store_close(f->store);
+    state_free(f->at.state);
     loop_free(f->loop);
     credential_clear(&f->ca);
     arena_clear(&f->arena);
@@ -387,6 +393,31 @@ static void who_was_approved_may_ask_again_while_it_is_good(void **state)
     p256_private_free(web.key);
 }
 
+static void who_asks_again_and_again_has_to_wait(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 2);
+    Joiner web = joiner_make(f, "web1", &f->token), other = joiner_make(f, "web2", &f->token);
+    uint32_t given = 0;
+    for (ask(&web); web.err.kind == ERROR_NONE; ask(&web)) {
+        expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+        assert_true(++given < 100);
+    }
+    assert_true(given > 10);
+    assert_int_equal(web.err.kind, ERROR_LIMIT);
+    char serial[SERIAL_TEXT + 1];
+    strcpy(serial, node_of(f, "web1").serial);
+    ask(&web);
+    assert_string_equal(node_of(f, "web1").serial, serial);
+    ask(&other);
+    expect(&other, JOIN_ADMITTED, JOIN_REASON_NONE);
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 60 * 1000);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+    p256_private_free(other.key);
+}
+
 static bool waits(Fixture *f, const Joiner *joiner)
 {
     Got got = get(f, cluster_key_joining(&f->arena, PREFIX, joiner->wish.name));
@@ -407,12 +438,24 @@ static void those_who_do_not_ask_any_more_are_forgotten(void **state)
     for (int hour = 0; hour < 25; hour++) {
         loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 3600 * 1000);
         loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 3600 * 1000);
-        if (hour == 12) {
+        if (hour == 20) {
             ask(&web);
         }
     }
     assert_true(waits(f, &web));
-    assert_false(get(f, cluster_key_joining(&f->arena, PREFIX, STR("db1"))).there);
+    Str key = cluster_key_leader(&f->arena, PREFIX),
+        old = cluster_key_joining(&f->arena, PREFIX, STR("db1"));
+    assert_true(get(f, old).there); /* another server leads */
+    put(f, key, STR("{}"));
+    StoreCompare fence = { .target = STORE_CREATE_REVISION, .key = key, .number = 1 };
+    admission_lead(f->admission, &fence); /* until now */
+    pass(f);
+    assert_true(get(f, old).there);
+    fence.number = store_status(f->store).revision;
+    admission_lead(f->admission, &fence);
+    pass(f);
+    assert_false(get(f, old).there);
+    assert_true(waits(f, &web));
     /* Nor is an approval good for longer than that, wherever it comes from. */
     ask(&db);
     expect(&db, JOIN_PENDING, JOIN_REASON_NONE);
@@ -539,11 +582,9 @@ static void the_room_is_as_the_store_has_it(void **state)
     ask(&web);
     ask(&db);
     approve(&db);
-    AdmissionSettings settings = {
-        .certify = { .at = { f->loop, f->store, PREFIX }, .cluster = CLUSTER, .cas = &f->cas },
-        .server = STR("s1"),
-        .rpc_port = 1337
-    };
+    AdmissionSettings settings = { .certify = { .at = f->at, .cluster = CLUSTER, .cas = &f->cas },
+                                   .server = STR("s1"),
+                                   .rpc_port = 1337 };
     admission_free(f->admission);
     f->admission = admission_new(&settings);
     pass(f);
@@ -806,6 +847,7 @@ int main(void)
         ROW(a_wrong_token_is_as_good_as_an_unknown_one),
         ROW(a_joiner_without_a_token_stays_pending_until_approved),
         ROW(who_was_approved_may_ask_again_while_it_is_good),
+        ROW(who_asks_again_and_again_has_to_wait),
         ROW(those_who_do_not_ask_any_more_are_forgotten),
         ROW(who_waits_takes_one_row_and_no_lease),
         ROW(a_loud_stranger_pushes_out_only_itself),

@@ -1,5 +1,6 @@
 #include "cluster/audit.h"
 
+#include "lossy_store.h"
 #include "store_world.h"
 
 typedef struct Fixture {
@@ -74,7 +75,7 @@ static void verified(void *context, const AuditChain *chain, const Error *err)
 static const AuditChain *verify(Fixture *f)
 {
     f->verified = false;
-    audit_verify(&f->world.at, verified, f);
+    audit_verify(f->audit, verified, f);
     world_pass(&f->world);
     assert_true(f->verified);
     return &f->chain;
@@ -178,6 +179,31 @@ static void without_a_store_nothing_is_done(void **state)
     assert_int_equal(f->told, 0);
 }
 
+static void entries_whose_answer_was_lost_are_there_once(void **state)
+{
+    static const Fate fates[] = { FATE_ANSWER_LOST, FATE_WELL, FATE_REQUEST_LOST, FATE_LATE };
+    Fixture *f = *state;
+    LossyStore lossy;
+    ClusterStore at = f->world.at;
+    Store *store = lossy_open(&lossy, at.loop, at.store, fates, COUNT_OF(fates));
+    at.store = store;
+    Audit *far = audit_new(&at);
+    for (int i = 0; i < 5; i++) {
+        append(f, far, "web1");
+        append(f, far, "web2");
+        loop_run_virtual_until(at.loop, loop_now_ms(at.loop) + 3000);
+        append(f, f->audit, "web3"); /* another server's */
+        world_pass(&f->world);
+    }
+    assert_int_equal(f->told, 15);
+    assert_int_equal(f->refused, 0);
+    assert_false(verify(f)->is_broken);
+    assert_int_equal(f->chain.count, 15);
+    audit_free(far);
+    sure_close(store);
+    arena_clear(&lossy.arena);
+}
+
 static void a_head_that_cannot_be_read_stops_everything(void **state)
 {
     Fixture *f = *state;
@@ -198,6 +224,32 @@ static void a_head_that_cannot_be_read_stops_everything(void **state)
     append(f, f->audit, "web1");
     world_pass(&f->world);
     assert_int_equal(f->told, 1);
+    assert_false(verify(f)->is_broken);
+}
+
+static bool head_says(Fixture *f, const char *piece)
+{
+    Str head = world_get(&f->world, cluster_key_audit_head(&f->world.arena, PREFIX)).value;
+    return str_find(head, str_from_c(piece), 0) != STR_NOT_FOUND;
+}
+
+static void fields_of_a_newer_server_stay_in_the_head(void **state)
+{
+    Fixture *f = *state;
+    AuditHead head;
+    Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
+    audit_head_init(&head);
+    audit_head_print(&head, &text);
+    text.len--; /* the bracket */
+    buf_put_c(&text, ",\"signed_by\":[\"s2\",1]}");
+    world_put(&f->world, cluster_key_audit_head(&f->world.arena, PREFIX), buf_str(&text));
+    append(f, f->audit, "web1");
+    world_pass(&f->world);
+    append(f, f->audit, "web2"); /* by the head that is known by now */
+    world_pass(&f->world);
+    assert_int_equal(f->told, 2);
+    assert_true(head_says(f, "\"sequence\":2,"));
+    assert_true(head_says(f, ",\"signed_by\":[\"s2\",1]}"));
     assert_false(verify(f)->is_broken);
 }
 
@@ -354,6 +406,61 @@ static void who_logs_in_and_out_does_not_fill_the_log(void **state)
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+typedef struct Verified {
+    Fixture *appends; /* another entry when it is told, or NULL */
+    uint32_t count;
+    uint64_t entries;
+    ErrorKind kind;
+} Verified;
+
+static void one_verified(void *context, const AuditChain *chain, const Error *err)
+{
+    Verified *one = context;
+    one->count++;
+    one->entries = chain == NULL ? 0 : chain->count;
+    one->kind = err == NULL ? ERROR_NONE : err->kind;
+    if (one->appends != NULL) {
+        append(one->appends, one->appends->audit, "web2");
+    }
+}
+
+/* The log is read twice here, not six times: who asks while it is read is told what it was after that. */
+static void verifications_are_one_at_a_time_and_shared(void **state)
+{
+    Fixture *f = *state;
+    Verified all[6] = { { .appends = f } };
+    for (int i = 0; i < 3; i++) {
+        append(f, f->audit, "web1");
+    }
+    world_pass(&f->world);
+    for (uint32_t i = 0; i < COUNT_OF(all); i++) {
+        audit_verify(f->audit, one_verified, &all[i]);
+    }
+    world_pass(&f->world);
+    assert_int_equal(all[0].entries, 3);
+    for (uint32_t i = 0; i < COUNT_OF(all); i++) {
+        assert_int_equal(all[i].count, 1);
+        assert_int_equal(all[i].kind, ERROR_NONE);
+        assert_true(i == 0 || all[i].entries == 4);
+    }
+    assert_int_equal(verify(f)->count, 4);
+}
+
+static void who_waits_for_a_verification_is_told_when_the_log_is_freed(void **state)
+{
+    Fixture *f = *state;
+    Verified first = { 0 }, second = { 0 };
+    append(f, f->audit, "web1");
+    world_pass(&f->world);
+    audit_verify(f->audit, one_verified, &first);
+    audit_verify(f->audit, one_verified, &second);
+    audit_free(TAKE(f->audit));
+    assert_int_equal(second.kind, ERROR_UNAVAILABLE);
+    world_pass(&f->world);
+    assert_int_equal(first.count, 1);
+    assert_int_equal(second.count, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,11 +469,15 @@ int main(void)
         ROW(two_servers_write_one_chain),
         ROW(the_chain_goes_on_after_a_restart),
         ROW(without_a_store_nothing_is_done),
+        ROW(entries_whose_answer_was_lost_are_there_once),
         ROW(a_head_that_cannot_be_read_stops_everything),
+        ROW(fields_of_a_newer_server_stay_in_the_head),
         ROW(what_is_changed_in_the_store_is_found),
         ROW(long_logs_are_verified_page_by_page),
         ROW(pages_go_both_ways),
         ROW(too_many_are_refused),
+        ROW(verifications_are_one_at_a_time_and_shared),
+        ROW(who_waits_for_a_verification_is_told_when_the_log_is_freed),
         ROW(it_may_be_freed_by_who_is_told),
         ROW(it_may_be_freed_while_it_writes),
         ROW(denied_reads_count_once_a_minute),

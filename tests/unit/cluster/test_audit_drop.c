@@ -96,7 +96,7 @@ static void verified(void *context, const AuditChain *chain, const Error *err)
 
 static void expect_whole(Fixture *f, uint64_t floor, uint64_t count)
 {
-    audit_verify(&f->world.at, verified, f);
+    audit_verify(f->audit, verified, f);
     world_pass(&f->world);
     assert_false(f->chain.is_broken);
     assert_int_equal(f->chain.head.floor_sequence, floor);

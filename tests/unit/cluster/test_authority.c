@@ -16,6 +16,7 @@ typedef struct Fixture {
     Scratch *scratch;
     StoreWorld world;
     Directory directory;
+    StoreCompare fence; /* of this server, which leads */
     Authority *authority;
     Pin first;
     Pin own;      /* from whom the server's certificates are */
@@ -70,6 +71,7 @@ static bool open_authority(Fixture *f, Error *err)
     if (!authority_open(&options, &f->authority, err)) {
         return false;
     }
+    authority_lead(f->authority, &f->fence);
     /* Not so long that it looks: the state is that of before. */
     loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 100);
     return true;
@@ -152,6 +154,8 @@ static int set_up(void **state)
     f->scratch = *state;
     *state = f;
     world_open(&f->world);
+    world_follow(&f->world);
+    f->fence = world_lead(&f->world);
     assert_true(directory_make(scratch_place(f->scratch, "server"), &f->directory, &err));
     assert_true(ca_make(&f->world.arena, STR("blue"), loop_wall_ms(f->world.at.loop), &ca, &err));
     assert_true(credential_save(&f->directory, AUTHORITY_CA, ca.key, ca.chain, &err));
@@ -203,6 +207,86 @@ static void one_ca_signs_and_is_told(void **state)
     assert_int_equal(authority_cas(f->authority)->trusted.count, 1);
 }
 
+static void fields_of_a_newer_server_stay_in_the_record(void **state)
+{
+    Fixture *f = *state;
+    Str key = cluster_key_rotation(&f->world.arena, PREFIX);
+    Rotation steady = rotation_steady(&f->first, 1);
+    Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
+    rotation_print(&steady, &text);
+    text.len--; /* the bracket */
+    buf_put_c(&text, ",\"pace\":{\"per_s\":5}}");
+    put_value(f, key, buf_str(&text));
+    restart(f);
+    begin(f);
+    static const char *const states[] = { "\"state\":\"prepare\"", "\"state\":\"steady\"" };
+    for (size_t i = 0; i < COUNT_OF(states); i++) {
+        Str record = world_get(&f->world, key).value;
+        assert_true(str_find(record, str_from_c(states[i]), 0) != STR_NOT_FOUND);
+        assert_true(str_find(record, STR(",\"pace\":{\"per_s\":5}}"), 0) != STR_NOT_FOUND);
+        pass(f);
+    }
+}
+
+static void write_rotation(Fixture *f, const Rotation *rotation)
+{
+    Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
+    rotation_print(rotation, &text);
+    put_value(f, cluster_key_rotation(&f->world.arena, PREFIX), buf_str(&text));
+}
+
+/* Another server, which leads, has the next CA and moves the rotation on; this one is told by the store. */
+static void what_another_server_writes_is_followed(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Credential) next = { 0 };
+    Rotation rotation;
+    Error err;
+    int64_t now_ms = loop_wall_ms(f->world.at.loop);
+    authority_lead(f->authority, NULL);
+    assert_true(ca_make(&f->world.arena, STR("blue"), now_ms, &next, &err));
+    assert_true(credential_save(&f->directory, AUTHORITY_CA_NEXT, next.key, next.chain, &err));
+    const Pin *pin = &next.chain.items[0].pin;
+    assert_true(rotation_begin(authority_rotation(f->authority), pin, now_ms, &rotation, &err));
+    static const RotationState states[] = { ROTATION_PREPARE, ROTATION_DISTRIBUTE, ROTATION_ISSUE,
+                                            ROTATION_RETIRE };
+    static const uint32_t trusted[] = { 2, 2, 2, 1 };
+    for (size_t i = 0; i < COUNT_OF(states); i++) {
+        rotation.state = states[i];
+        write_rotation(f, &rotation);
+        expect_state(f, states[i]);
+        assert_int_equal(f->changes, i + 1);
+        assert_int_equal(authority_cas(f->authority)->trusted.count, trusted[i]);
+        bool signs = pin_equal(&authority_cas(f->authority)->issuer->chain.items[0].pin, pin);
+        assert_int_equal(signs, states[i] >= ROTATION_ISSUE);
+    }
+    Rotation steady = rotation_steady(pin, now_ms);
+    write_rotation(f, &steady);
+    expect_state(f, ROTATION_STEADY);
+    assert_false(directory_has(&f->directory, AUTHORITY_CA_NEXT));
+    begin(f); /* it knows where it is, and can write the next one itself */
+}
+
+/* It has neither the key of that CA nor a reason to stop: its own works. */
+static void what_it_cannot_follow_is_said_and_changes_nothing(void **state)
+{
+    Fixture *f = *state;
+    Pin unknown = { { 1 } };
+    Rotation rotation;
+    Error err;
+    assert_true(rotation_begin(authority_rotation(f->authority), &unknown, 1, &rotation, &err));
+    write_rotation(f, &rotation);
+    expect_state(f, ROTATION_STEADY);
+    assert_non_null(strstr(authority_unreadable(f->authority), "is not here"));
+    put_value(f, cluster_key_rotation(&f->world.arena, PREFIX), STR("damaged"));
+    assert_non_null(strstr(authority_unreadable(f->authority), "cannot be read"));
+    assert_int_equal(f->failure.kind, ERROR_NONE);
+    Rotation steady = rotation_steady(&f->first, 1);
+    write_rotation(f, &steady);
+    assert_null(authority_unreadable(f->authority));
+    begin(f);
+}
+
 /* A server without nodes has nobody to wait for but itself. */
 static void a_server_alone_goes_through(void **state)
 {
@@ -221,6 +305,22 @@ static void a_server_alone_goes_through(void **state)
     restart(f);
     expect_state(f, ROTATION_STEADY);
     assert_true(pin_equal(&authority_cas(f->authority)->issuer->chain.items[0].pin, &next));
+}
+
+static void only_the_leader_moves_it_on(void **state)
+{
+    Fixture *f = *state;
+    authority_lead(f->authority, NULL);
+    begin(f); /* an operator may ask any server */
+    pass(f);
+    expect_state(f, ROTATION_PREPARE);
+    authority_lead(f->authority, &f->fence);
+    StoreCompare next = world_lead(&f->world); /* another server, while this one was paused */
+    pass(f);
+    expect_state(f, ROTATION_PREPARE);
+    authority_lead(f->authority, &next);
+    pass(f);
+    expect_state(f, ROTATION_STEADY);
 }
 
 static void expect_wait(Fixture *f, RotationState state, const char *what)
@@ -530,7 +630,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(one_ca_signs_and_is_told),
+        ROW(what_another_server_writes_is_followed),
+        ROW(what_it_cannot_follow_is_said_and_changes_nothing),
         ROW(a_server_alone_goes_through),
+        ROW(fields_of_a_newer_server_stay_in_the_record),
+        ROW(only_the_leader_moves_it_on),
         ROW(it_waits_for_nodes_and_survives_the_server),
         ROW(what_is_lost_meanwhile_is_written_again),
         ROW(the_servers_own_certificates_count),

@@ -1,7 +1,9 @@
-/* Backups written and read, and files that are none. */
+/* Backups of both formats written and read, and files that are none. */
 #include "cluster/backup_reader.h"
 
 #include "unit.h"
+
+static uint32_t format; /* of the backup that tests make */
 
 typedef struct Taken {
     BackupManifest manifest;
@@ -14,8 +16,35 @@ static const char *const contents[BACKUP_PART_COUNT] = {
     [BACKUP_SETTINGS] = "{}",
     [BACKUP_CA] = "the CA",
     [BACKUP_SSH_KEY] = "",
-    [BACKUP_STORE] = "a store that is somewhat longer than all others",
+    [BACKUP_SNAPSHOT] = "a store that is somewhat longer than all others",
 };
+
+/* Of the store 'abc' at revision 42, with a key. */
+static void put_dump(Buf *out)
+{
+    static const char head[] = "eden.store/1\n\0\0\0\0\0\0\0\x2a\x03"
+                               "abc";
+    static const char record[] = "k\0\0\0\x01\0\0\0\x02"
+                                 "avv";
+    char content[SHA256_HEX + 1], digest[SHA256_HEX + 1];
+    AUTO_CLEAR(Buf) sealed = buf_make(BUF_UNLIMITED);
+    sha256_hex(str_from(record, sizeof record - 1), content);
+    buf_put(&sealed, str_from(head, sizeof head - 1));
+    buf_put(&sealed, STR("\0\0\0\0\0\0\0\x01"));
+    buf_put_c(&sealed, content);
+    sha256_hex(buf_str(&sealed), digest);
+    buf_put(out, str_from(head, sizeof head - 1));
+    buf_put(out, str_from(record, sizeof record - 1));
+    buf_put(out, STR("e\0\0\0\0\0\0\0\x01"));
+    buf_put_c(out, content);
+    buf_put_c(out, digest);
+}
+
+static bool has_part(uint32_t kind)
+{
+    return format == 1 ? contents[kind] != NULL
+                       : kind == BACKUP_STORE || (kind < BACKUP_FILES && contents[kind] != NULL);
+}
 
 static bool take_manifest(void *context, const BackupManifest *manifest, Error *err)
 {
@@ -43,14 +72,15 @@ static void clear(Taken *taken)
 
 static void make(Buf *out)
 {
-    BackupManifest manifest = { .cluster = "blue",
+    BackupManifest manifest = { .format = format,
+                                .cluster = "blue",
                                 .node = "s1",
                                 .store_id = "abc",
                                 .version = "1.0",
                                 .time_ms = 1800000000000,
                                 .revision = 42 };
     for (uint32_t i = 0; i < BACKUP_PART_COUNT; i++) {
-        if (contents[i] != NULL) {
+        if (has_part(i) && i != BACKUP_STORE) {
             BackupPart *part = &manifest.parts[i];
             *part = (BackupPart){ .is_there = true, .size = (int64_t)strlen(contents[i]) };
             sha256_hex(str_from_c(contents[i]), part->digest);
@@ -58,8 +88,11 @@ static void make(Buf *out)
     }
     *out = buf_make(BUF_UNLIMITED);
     backup_head_print(&manifest, out);
-    for (uint32_t i = 0; i < BACKUP_PART_COUNT; i++) {
-        buf_put(out, str_from_c(contents[i]));
+    for (uint32_t i = 0; i < BACKUP_STORE; i++) {
+        buf_put(out, has_part(i) ? str_from_c(contents[i]) : STR_EMPTY);
+    }
+    if (format == 2) {
+        put_dump(out);
     }
 }
 
@@ -73,6 +106,9 @@ static bool read_in(Str file, size_t piece, Taken *taken, Error *err)
         file = str_from_offset(file, piece);
     }
     ok = ok && backup_reader_finish(&reader, err);
+    if (ok) {
+        taken->manifest = reader.manifest;
+    }
     backup_reader_clear(&reader);
     return ok;
 }
@@ -102,8 +138,11 @@ static void what_was_written_is_read(void **state)
         assert_int_equal(taken.manifest.revision, 42);
         assert_int_equal(taken.manifest.time_ms, 1800000000000);
         for (uint32_t j = 0; j < BACKUP_PART_COUNT; j++) {
-            assert_int_equal(taken.manifest.parts[j].is_there, contents[j] != NULL);
-            assert_true(str_eq(buf_str(&taken.parts[j]), str_from_c(contents[j])));
+            assert_int_equal(taken.manifest.parts[j].is_there, has_part(j));
+            assert_int_equal(taken.manifest.parts[j].size, taken.parts[j].len);
+            if (has_part(j) && j != BACKUP_STORE) {
+                assert_true(str_eq(buf_str(&taken.parts[j]), str_from_c(contents[j])));
+            }
         }
         clear(&taken);
     }
@@ -175,7 +214,49 @@ static void the_place_is_told(void **state)
     make(&file);
     file.data[file.len - 1] ^= 1;
     assert_false(read_in(buf_str(&file), 100000, &taken, &err));
-    assert_non_null(strstr(err.text, "the part 'store.db', bytes "));
+    assert_non_null(strstr(err.text, format == 1 ? "the part 'store.db', bytes "
+                                                 : "the part 'store.dump', from byte "));
+    clear(&taken);
+    buf_clear(&file);
+}
+
+/* What the manifest says of the store is what the store says of itself. */
+static void another_store_is_refused(void **state)
+{
+    static const char *const wrong[][2] = { { "\"revision\":42", "\"revision\":43" },
+                                            { "\"store\":\"abc\"", "\"store\":\"abd\"" } };
+    for (size_t i = 0; format == 2 && i < COUNT_OF(wrong); i++) {
+        Buf file, made = buf_make(BUF_UNLIMITED);
+        Taken taken = nothing();
+        Error err = { 0 };
+        char digest[SHA256_HEX + 1];
+        make(&file);
+        Str all = buf_str(&file);
+        size_t end = str_find(all, STR("\n"), BACKUP_LINE) + 1;
+        size_t place = str_find(all, str_from_c(wrong[i][0]), 0);
+        memcpy(file.data + place, wrong[i][1], strlen(wrong[i][1]));
+        Str manifest = str_slice(all, BACKUP_LINE, end);
+        sha256_hex(manifest, digest);
+        buf_put_format(&made, BACKUP_FORMAT " %08zu %s\n", manifest.len, digest);
+        buf_put(&made, str_from_offset(all, BACKUP_LINE));
+        assert_false(read_in(buf_str(&made), 1000, &taken, &err));
+        assert_non_null(strstr(err.text, "the manifest"));
+        clear(&taken);
+        buf_clear(&file);
+        buf_clear(&made);
+    }
+}
+
+/* A part of one format is none of the other. */
+static void formats_are_not_mixed(void **state)
+{
+    Buf file;
+    Taken taken = nothing();
+    Error err = { 0 };
+    make(&file);
+    file.data[sizeof "eden.backup/" - 1] = format == 1 ? '2' : '1';
+    assert_false(read_in(buf_str(&file), 1000, &taken, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
     clear(&taken);
     buf_clear(&file);
 }
@@ -186,6 +267,11 @@ int main(void)
         cmocka_unit_test(what_was_written_is_read),     cmocka_unit_test(every_cut_is_noticed),
         cmocka_unit_test(every_flipped_bit_is_noticed), cmocka_unit_test(nothing_may_follow),
         cmocka_unit_test(who_takes_may_refuse),         cmocka_unit_test(the_place_is_told),
+        cmocka_unit_test(another_store_is_refused),     cmocka_unit_test(formats_are_not_mixed),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = 0;
+    for (format = 1; format <= 2; format++) {
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    return failed;
 }

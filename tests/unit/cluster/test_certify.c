@@ -25,6 +25,7 @@ static int set_up(void **state)
     Fixture *f = calloc(1, sizeof *f);
     Error err;
     world_open(&f->world);
+    world_follow(&f->world);
     assert_true(
         ca_make(&f->world.arena, STR("blue"), loop_wall_ms(f->world.at.loop), &f->ca, &err));
     f->cas = (CaSet){ &f->ca, f->ca.chain };
@@ -264,7 +265,8 @@ static void a_name_given_again_inherits_nothing(void **state)
     /* Not before stopped, and everything removed. */
     certify_admit(&f->settings, STR("web1"), make_csr(f), certified, f);
     expect(f, ERROR_UNAVAILABLE, NULL);
-    NodeSweep *sweep = node_sweep_new(&f->world.at);
+    StoreCompare fence = world_lead(&f->world);
+    NodeSweep *sweep = node_sweep_new(&f->world.at, &fence);
     world_pass(&f->world);
     node_sweep_free(sweep);
     admit(f, "web1");

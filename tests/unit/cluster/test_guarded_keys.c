@@ -20,20 +20,43 @@ static void keys_of_their_own_ways_are_refused(void **state)
         "/eden/audit/",
         "/eden/audit/x",
         "/eden/audit_head",
-        "/eden/objects/access-token/aaaaaaaa",
-        "/eden/objects/user-certificate/00",
+        "/eden/internal/access-token/aaaaaaaa",
+        "/eden/internal/user-certificate/00",
         "/eden/objects/role/web-team",
-        "/eden/objects/grants/access-token",
+        "/eden/internal/grants/access-token",
         "/eden/browser/00",
         "/eden/idempotency/00",
-        "/eden/objects/pki/revocations",
-        "/eden/objects/pki/rotation",
-        "/eden/objects/pki/trust",
-        "/eden/objects/token/aaaaaaaa",
+        "/eden/internal/pki/revocations",
+        "/eden/internal/pki/rotation",
+        "/eden/internal/pki/trust",
+        "/eden/internal/token/aaaaaaaa",
+        "/eden/internal/joining/db1",
+        "/eden/internal/store/moved",
+        "/eden/internal/anything",
+        "/eden/leader/controllers",
+        "/eden/locks/reboot",
+        "/eden/runs/1",
+        "/eden/runs/1/nodes/web1",
+        "/eden/runs/1/barrier/b/web1",
+        "/eden/current_version",
+        "/eden/running_version/1/web1",
+        "/eden/secrets/db/password",
+        "/eden/secrets/x",
     };
     static const char *const others[] = {
-        "/eden/nodes/web1", "/eden/objects/config/x", "/eden/auditor",         "/other", "/eden",
-        "/eden/audit",      "/eden/audit0",           "/eden/objects/roles/x",
+        "/eden/nodes/web1",
+        "/eden/objects/config/x",
+        "/eden/auditor",
+        "/other",
+        "/eden",
+        "/eden/leaders",
+        "/eden/run",
+        "/eden/running",
+        "/eden/audit",
+        "/eden/audit0",
+        "/eden/secrets",
+        "/eden/secret/x",
+        "/eden/objects/roles/x",
     };
     for (size_t i = 0; i < COUNT_OF(guarded); i++) {
         assert_false(may(str_from_c(guarded[i]), STR_EMPTY));
@@ -57,7 +80,9 @@ static void ranges_that_meet_them_are_refused_too(void **state)
                                            "/eden/objects/",
                                            "/eden/objects/role/web",
                                            "/eden/b",
-                                           "/eden/i" };
+                                           "/eden/i",
+                                           "/eden/s",
+                                           "/eden/secrets/" };
     static const char *const fine[] = { "/eden/nodes/", "/eden/objects/config/", "/eden/events/",
                                         "/f", "/eden/objects/config/a" };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
@@ -71,8 +96,8 @@ static void ranges_that_meet_them_are_refused_too(void **state)
     }
     assert_false(may(STR("\0"), STORE_ALL));
     assert_true(may(STR("/f"), STORE_ALL));
-    assert_true(may(STR("/eden/nodes/a"), STR("/eden/objects/access")));
-    assert_false(may(STR("/eden/nodes/a"), STR("/eden/objects/b")));
+    assert_true(may(STR("/eden/nodes/a"), STR("/eden/objects/role")));
+    assert_false(may(STR("/eden/nodes/a"), STR("/eden/objects/s")));
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 #include "cluster/idempotency.h"
 
+#include "lossy_store.h"
 #include "store_world.h"
 
 typedef struct Fixture {
@@ -87,6 +88,25 @@ static void what_is_done_is_answered_again(void **state)
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
     pass_seconds(f, 120);
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+}
+
+/* Servers of two versions may answer the same request: one claims it, the other ends it. */
+static void fields_of_a_newer_server_stay_with_the_claim(void **state)
+{
+    Fixture *f = *state;
+    Str key = cluster_key_idempotency(&f->world.arena, PREFIX, str_from_c(f->request.name));
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
+    world_put(&f->world, key,
+              arena_format(&f->world.arena,
+                           "{\"format\":\"eden.idempotency/1\",\"digest\":\"%s\",\"status\":0,"
+                           "\"zone\":{\"name\":\"north\"}}",
+                           f->request.digest));
+    finish(f, STR("x"), false);
+    WorldValue got = world_get(&f->world, key);
+    assert_true(got.there);
+    assert_true(str_find(got.value, STR("\"status\":201"), 0) != STR_NOT_FOUND);
+    assert_true(str_ends(got.value, STR(",\"zone\":{\"name\":\"north\"}}")));
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
 }
 
 static void another_request_with_the_key_is_told(void **state)
@@ -225,12 +245,30 @@ static void a_store_that_closes_answers_all(void **state)
     world_expect(&f->world, ERROR_UNAVAILABLE, NULL);
 }
 
+/* It is the caller's, who is told so late, and not somebody's who is doing it already. */
+static void a_claim_whose_answer_was_lost_is_ones_own(void **state)
+{
+    static const Fate fates[] = { FATE_ANSWER_LOST };
+    Fixture *f = *state;
+    LossyStore lossy;
+    ClusterStore at = f->world.at;
+    at.store = lossy_open(&lossy, at.loop, at.store, fates, COUNT_OF(fates));
+    idempotency_claim(&at, &f->request, claimed, f);
+    pass_seconds(f, 1);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_int_equal(f->state, IDEMPOTENCY_NEW);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_IN_FLIGHT);
+    sure_close(at.store);
+    arena_clear(&lossy.arena);
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(what_is_done_is_answered_again),
+        ROW(fields_of_a_newer_server_stay_with_the_claim),
         ROW(another_request_with_the_key_is_told),
         ROW(keys_of_others_are_others),
         ROW(secrets_and_long_answers_are_not_kept),
@@ -240,6 +278,7 @@ int main(void)
         ROW(there_are_so_many_and_no_more),
         ROW(a_damaged_record_is_an_error),
         ROW(a_store_that_closes_answers_all),
+        ROW(a_claim_whose_answer_was_lost_is_ones_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
+    world_follow(&f->world);
     *state = f;
     return 0;
 }
@@ -85,57 +86,51 @@ static void put_alive(Fixture *f, const char *name)
     world_put(&f->world, cluster_key_alive(&f->world.arena, PREFIX, str_from_c(name)), STR("1"));
 }
 
-static void listed(void *context, const NodesListing *listing, const Error *err)
+/* As it is now: what was read is borrowed. */
+static NodeEntry copy_entry(Arena *arena, const NodeEntry *from)
 {
-    Fixture *f = context;
-    Arena *arena = &f->world.arena;
-    f->listing = (NodesListing){ 0 };
-    if (err == NULL) {
-        NodeEntry *nodes = ARENA_ARRAY(arena, NodeEntry, listing->node_count);
-        JoiningEntry *waiting = ARENA_ARRAY(arena, JoiningEntry, listing->waiting_count);
-        for (uint32_t i = 0; i < listing->node_count; i++) {
-            nodes[i] = listing->nodes[i];
-            nodes[i].record.labels = value_copy(arena, nodes[i].record.labels);
-            nodes[i].error = arena_copy(arena, nodes[i].error);
-        }
-        for (uint32_t i = 0; i < listing->waiting_count; i++) {
-            waiting[i] = listing->waiting[i];
-        }
-        f->listing = (NodesListing){ nodes,
-                                     listing->node_count,
-                                     waiting,
-                                     listing->waiting_count,
-                                     arena_copy(arena, listing->next),
-                                     listing->revision };
-    }
-    world_done(&f->world, err);
+    NodeEntry entry = *from;
+    RosterNode *node = ARENA_NEW(arena, RosterNode);
+    *node = *from->node;
+    node->record.labels = value_copy(arena, node->record.labels);
+    node->error = arena_copy(arena, node->error);
+    entry.node = node;
+    return entry;
 }
 
 static void list(Fixture *f, const char *after, uint32_t limit)
 {
-    nodes_list(&f->world.at, &(NodesPage){ .after = str_from_c(after), .limit = limit }, listed, f);
-    world_expect(&f->world, ERROR_NONE, NULL);
+    Arena *arena = &f->world.arena;
+    NodesPage page = { .after = str_from_c(after), .limit = limit };
+    Error err;
+    if (!nodes_list(arena, &f->world.at, &page, &f->listing, &err)) {
+        fail_msg("%s", err.text);
+    }
+    NodeEntry *nodes = ARENA_ARRAY(arena, NodeEntry, f->listing.node_count);
+    for (uint32_t i = 0; i < f->listing.node_count; i++) {
+        nodes[i] = copy_entry(arena, &f->listing.nodes[i]);
+    }
+    f->listing.nodes = nodes;
 }
 
-static void shown(void *context, const NodeView *view, const Error *err)
+static bool try_show(Fixture *f, const char *name, Error *err)
 {
-    Fixture *f = context;
-    f->view = (NodeView){ 0 };
-    if (err == NULL) {
-        f->view = *view;
-        f->view.node.record.labels = view->is_member
-                                         ? value_copy(&f->world.arena, view->node.record.labels)
-                                         : value_missing();
-        f->view.node.error = arena_copy(&f->world.arena, view->node.error);
-        f->asking = view->node.asking == NULL ? (JoiningEntry){ 0 } : *view->node.asking;
+    if (!nodes_show(&f->world.arena, &f->world.at, str_from_c(name), &f->view, err)) {
+        return false;
     }
-    world_done(&f->world, err);
+    f->asking = f->view.node.asking == NULL ? (JoiningEntry){ 0 } : *f->view.node.asking;
+    if (f->view.is_member) {
+        f->view.node = copy_entry(&f->world.arena, &f->view.node);
+    }
+    return true;
 }
 
 static void show(Fixture *f, const char *name)
 {
-    nodes_show(&f->world.at, str_from_c(name), shown, f);
-    world_expect(&f->world, ERROR_NONE, NULL);
+    Error err;
+    if (!try_show(f, name, &err)) {
+        fail_msg("%s", err.text);
+    }
 }
 
 /* One label is all that it has then, or none. */
@@ -167,10 +162,10 @@ static void members_and_those_who_wait_are_listed(void **state)
     list(f, "", 100);
     assert_str(f->listing.next, "");
     assert_int_equal(f->listing.node_count, 3);
-    assert_string_equal(f->listing.nodes[0].record.name, "web1");
-    assert_true(f->listing.nodes[0].is_alive);
-    assert_false(f->listing.nodes[1].is_alive);
-    assert_false(f->listing.nodes[2].is_alive);
+    assert_string_equal(f->listing.nodes[0].node->record.name, "web1");
+    assert_true(f->listing.nodes[0].node->is_alive);
+    assert_false(f->listing.nodes[1].node->is_alive);
+    assert_false(f->listing.nodes[2].node->is_alive);
     assert_int_equal(f->listing.waiting_count, 1);
     assert_string_equal(f->listing.waiting[0].record.name, "db1");
 }
@@ -200,11 +195,11 @@ static void pages_follow_one_another(void **state)
             for (uint32_t i = 0; i < f->listing.node_count; i++, nodes++) {
                 snprintf(name, sizeof name, nodes % 2 == 0 ? "node-%03u" : "node-%03u-b",
                          nodes / 2);
-                assert_string_equal(f->listing.nodes[i].record.name, name);
-                assert_int_equal(f->listing.nodes[i].is_alive, nodes % 3 == 0);
-                alive += f->listing.nodes[i].is_alive;
+                assert_string_equal(f->listing.nodes[i].node->record.name, name);
+                assert_int_equal(f->listing.nodes[i].node->is_alive, nodes % 3 == 0);
+                alive += f->listing.nodes[i].node->is_alive;
                 if (nodes == 129) {
-                    Value labels = f->listing.nodes[i].record.labels;
+                    Value labels = f->listing.nodes[i].node->record.labels;
                     assert_str(value_str(*value_get(labels, STR("rack"))), "seven");
                 }
             }
@@ -238,11 +233,11 @@ static void a_record_elsewhere_leads_no_page_astray(void **state)
         list(f, arena_copy_c(&f->world.arena, next), 1);
         assert_int_equal(f->listing.node_count + f->listing.waiting_count, 1);
         assert_true(count < COUNT_OF(expected));
-        const char *name = f->listing.node_count > 0 ? f->listing.nodes[0].record.name
+        const char *name = f->listing.node_count > 0 ? f->listing.nodes[0].node->record.name
                                                      : f->listing.waiting[0].record.name;
         assert_string_equal(name, expected[count]);
         if (count == 1) {
-            assert_true(f->listing.nodes[0].error.len > 0);
+            assert_true(f->listing.nodes[0].node->error.len > 0);
         }
         count++;
         next = f->listing.next;
@@ -255,9 +250,11 @@ static void a_page_that_begins_nowhere_is_refused(void **state)
     static const char *const places[] = { "web1", "nodes/", "nodes/a b", "waiting/..", "/" };
     Fixture *f = *state;
     for (size_t i = 0; i < COUNT_OF(places); i++) {
-        nodes_list(&f->world.at, &(NodesPage){ .after = str_from_c(places[i]), .limit = 1 }, listed,
-                   f);
-        world_expect(&f->world, ERROR_INVALID, "no page of nodes begins there");
+        NodesPage page = { .after = str_from_c(places[i]), .limit = 1 };
+        Error err;
+        assert_false(nodes_list(&f->world.arena, &f->world.at, &page, &f->listing, &err));
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_string_equal(err.text, "no page of nodes begins there");
     }
 }
 
@@ -268,20 +265,25 @@ static void silence_is_kept_until_the_node_is_removed(void **state)
     put_node(f, "web2", 2);
     put_alive(f, "web2");
     show(f, "web1");
-    assert_int_equal(f->view.node.since_ms, 0);
+    assert_int_equal(f->view.node.node->since_ms, 0);
     loop_virtual_set_wall(f->world.at.loop, 100000);
     static const char *const names[] = { "web1", "web2", "nobody" };
+    StoreCompare former = world_lead(&f->world), fence = world_lead(&f->world);
+    nodes_note_silent(&f->world.at, &former, STR("web1"), world_done, &f->world);
+    world_expect(&f->world, ERROR_NONE, NULL);
+    show(f, "web1");
+    assert_int_equal(f->view.node.node->since_ms, 0);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        nodes_note_silent(&f->world.at, str_from_c(names[i]), world_done, &f->world);
+        nodes_note_silent(&f->world.at, &fence, str_from_c(names[i]), world_done, &f->world);
         world_expect(&f->world, ERROR_NONE, NULL);
     }
     show(f, "web1");
-    assert_false(f->view.node.is_alive);
-    assert_in_range(f->view.node.since_ms, 80000, 90000);
+    assert_false(f->view.node.node->is_alive);
+    assert_in_range(f->view.node.node->since_ms, 80000, 90000);
     list(f, "", 10);
-    assert_in_range(f->listing.nodes[0].since_ms, 80000, 90000);
-    assert_int_equal(f->listing.nodes[1].since_ms, 0);
-    assert_false(f->listing.nodes[0].has_facts);
+    assert_in_range(f->listing.nodes[0].node->since_ms, 80000, 90000);
+    assert_int_equal(f->listing.nodes[1].node->since_ms, 0);
+    assert_false(f->listing.nodes[0].node->has_facts);
     nodes_remove(&f->world.at, STR("web1"), 0, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -294,26 +296,26 @@ static void silence_is_kept_until_the_node_is_removed(void **state)
 static void a_damaged_record_is_told_as_such(void **state)
 {
     Fixture *f = *state;
+    Error err;
     world_put(&f->world, cluster_key_node(&f->world.arena, PREFIX, STR("web1")), STR("[]"));
     world_put(&f->world, cluster_key_joining(&f->world.arena, PREFIX, STR("db1")), STR("[]"));
     put_node(f, "web2", 2);
     put_joining(f, "db2", 3);
     list(f, "", 100);
     assert_int_equal(f->listing.node_count, 2);
-    assert_string_equal(f->listing.nodes[0].record.name, "web1");
-    assert_true(str_starts(f->listing.nodes[0].error, STR("/eden/nodes/web1: ")));
-    assert_str(f->listing.nodes[1].error, "");
+    assert_string_equal(f->listing.nodes[0].node->record.name, "web1");
+    assert_true(str_starts(f->listing.nodes[0].node->error, STR("/eden/nodes/web1: ")));
+    assert_str(f->listing.nodes[1].node->error, "");
     assert_int_equal(f->listing.waiting_count, 2);
     assert_string_equal(f->listing.waiting[0].record.name, "db1");
     assert_true(f->listing.waiting[0].error.len > 0);
     show(f, "web1");
     assert_true(f->view.is_member);
-    assert_true(str_starts(f->view.node.error, STR("/eden/nodes/web1: ")));
+    assert_true(str_starts(f->view.node.node->error, STR("/eden/nodes/web1: ")));
     /* Also among all, so that one does not hide the others. */
-    nodes_list_all(&f->world.at, listed, f);
-    world_expect(&f->world, ERROR_NONE, NULL);
+    assert_true(nodes_list_all(&f->world.arena, &f->world.at, &f->listing, &err));
     assert_int_equal(f->listing.node_count, 2);
-    assert_true(str_starts(f->listing.nodes[0].error, STR("/eden/nodes/web1: ")));
+    assert_true(str_starts(f->listing.nodes[0].node->error, STR("/eden/nodes/web1: ")));
     assert_int_equal(f->listing.waiting_count, 2);
 }
 
@@ -328,7 +330,7 @@ static void a_member_that_asks_anew_is_listed_once(void **state)
     assert_non_null(f->listing.nodes[0].asking);
     assert_int_equal(f->listing.waiting_count, 1);
     assert_string_equal(f->listing.waiting[0].record.name, "web2");
-    assert_true(f->listing.nodes[0].revision > 0);
+    assert_true(f->listing.nodes[0].node->revision > 0);
     assert_true(f->listing.revision >= f->listing.waiting[0].revision);
 }
 
@@ -361,16 +363,16 @@ static void one_is_shown(void **state)
     put_joining(f, "db1", 2);
     show(f, "web1");
     assert_true(f->view.is_member);
-    assert_false(f->view.node.is_alive);
+    assert_false(f->view.node.node->is_alive);
     assert_null(f->view.node.asking);
-    assert_false(f->view.node.has_facts);
+    assert_false(f->view.node.node->has_facts);
     put_alive(f, "web1");
     world_put(&f->world, cluster_key_facts(&f->world.arena, PREFIX, STR("web1")), STR("{}"));
     show(f, "web1");
-    assert_true(f->view.node.is_alive);
-    assert_true(f->view.node.has_facts);
+    assert_true(f->view.node.node->is_alive);
+    assert_true(f->view.node.node->has_facts);
     list(f, "", 10);
-    assert_true(f->listing.nodes[0].has_facts);
+    assert_true(f->listing.nodes[0].node->has_facts);
     show(f, "db1");
     assert_false(f->view.is_member);
     assert_non_null(f->view.node.asking);
@@ -383,8 +385,10 @@ static void who_is_not_there_is_told_with_a_near_name(void **state)
     StoreWorld *world = &f->world;
     put_node(f, "frontend", 1);
     put_joining(f, "database", 2);
-    nodes_show(&world->at, STR("frontent"), shown, f);
-    world_expect(world, ERROR_NOT_FOUND, "there is no node 'frontent'; did you mean 'frontend'?");
+    Error err;
+    assert_false(try_show(f, "frontent", &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_string_equal(err.text, "there is no node 'frontent'; did you mean 'frontend'?");
     nodes_approve(&world->at, STR("databse"), STR(HALF("02")), world_done, world);
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'database'?");
     set(f, "frontnd", "a", "b", 0);
@@ -403,7 +407,7 @@ static void who_is_not_there_is_told_with_a_near_name(void **state)
 static Str label_of(Fixture *f, const char *label)
 {
     show(f, "web1");
-    const Value *found = value_get(f->view.node.record.labels, str_from_c(label));
+    const Value *found = value_get(f->view.node.node->record.labels, str_from_c(label));
     return found == NULL ? STR("(none)") : value_str(*found);
 }
 
@@ -472,7 +476,7 @@ static void a_change_rests_on_its_revision(void **state)
     Fixture *f = *state;
     put_node(f, "web1", 1);
     show(f, "web1");
-    int64_t revision = f->view.node.revision;
+    int64_t revision = f->view.node.node->revision;
     set(f, "web1", "one", "1", revision);
     world_expect(&f->world, ERROR_NONE, NULL);
     set(f, "web1", "two", "2", revision);
@@ -669,12 +673,12 @@ static void who_looked_at_another_state_removes_nobody(void **state)
     StoreWorld *world = &f->world;
     put_node(f, "web1", 1);
     show(f, "web1");
-    int64_t seen = f->view.node.revision;
+    int64_t seen = f->view.node.node->revision;
     put_node(f, "web1", 2);
     nodes_remove(&world->at, STR("web1"), seen, world_done, world);
     world_expect(world, ERROR_CONFLICT, "read it again");
     show(f, "web1");
-    nodes_remove(&world->at, STR("web1"), f->view.node.revision, world_done, world);
+    nodes_remove(&world->at, STR("web1"), f->view.node.node->revision, world_done, world);
     world_expect(world, ERROR_NONE, NULL);
 }
 
@@ -700,7 +704,8 @@ static void a_store_that_closes_answers_all(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", 1);
-    nodes_show(&f->world.at, STR("web9"), shown, f);
+    nodes_remove(&f->world.at, STR("web1"), 0, world_done, &f->world);
+    state_stop(f->world.at.state);
     store_close(f->world.at.store);
     f->world.at.store = NULL;
     world_expect(&f->world, ERROR_UNAVAILABLE, NULL);

@@ -4,6 +4,7 @@
 
 #include "cluster/cluster_keys.h"
 #include "cluster/node_record.h"
+#include "cluster/object_selector.h"
 #include "ready_state.h"
 #include "unit.h"
 
@@ -27,7 +28,7 @@ static void silent(void *context, const RosterNode *node)
 {
     Fixture *f = context;
     f->silent++;
-    assert_string_equal(node->name, "web1");
+    assert_string_equal(node->record.name, "web1");
 }
 
 static void pass(Fixture *f)
@@ -116,15 +117,19 @@ static void it_tells_of_nodes_that_are_alive_no_more(void **state)
     open_roster(f);
     pass(f);
     for (int i = 1; i <= 2; i++) {
-        put(f, alive, STR("1"));
+        put(f, alive, STR("{\"format\":\"eden.alive/1\",\"since_ms\":7,\"version\":\"1.2\"}"));
         put(f, nobody, STR("1"));
         pass(f);
+        assert_int_equal(f->silent, i - 1);
         assert_int_equal(roster_alive(f->roster), 1);
+        assert_int_equal(roster_find(f->roster, STR("web1"))->since_ms, 7);
         assert_true(store_delete(f->store, alive, done, NULL, &err));
         assert_true(store_delete(f->store, nobody, done, NULL, &err));
         pass(f);
         assert_int_equal(f->silent, i);
         assert_int_equal(roster_alive(f->roster), 0);
+        assert_int_equal(roster_find(f->roster, STR("web1"))->since_ms, 0);
+        assert_string_equal(roster_find(f->roster, STR("web1"))->version, "");
     }
     assert_int_equal(f->changed, 0);
 }
@@ -145,7 +150,7 @@ static void a_record_that_is_put_right_has_its_session(void **state)
 static const char *name_of(const Fixture *f, const char *serial)
 {
     const RosterNode *node = roster_find_serial(f->roster, str_from_c(serial));
-    return node == NULL ? "" : node->name;
+    return node == NULL ? "" : node->record.name;
 }
 
 /* By those of before, which are read together, and those that come one by one. */
@@ -161,7 +166,6 @@ static void nodes_are_found_by_their_serials(void **state)
     put_node(f, "c", "1111111111111111", false);
     open_roster(f);
     pass(f);
-    assert_true(roster_is_current(f->roster));
     put_serial(f, "d", "5555555555555555", false, serials[2]);
     assert_string_equal(name_of(f, serials[0]), "a");
     assert_string_equal(name_of(f, serials[1]), "b");
@@ -190,9 +194,9 @@ static void it_knows_who_was_there_before(void **state)
     open_roster(f);
     pass(f);
     assert_int_equal(roster_count(f->roster), 3);
-    assert_true(roster_find(f->roster, STR("web1"))->is_server);
-    assert_false(roster_find(f->roster, STR("web2"))->is_server);
-    assert_string_equal(roster_find(f->roster, STR("web3"))->enrolment, "0000000000000003");
+    assert_true(roster_find(f->roster, STR("web1"))->record.is_server);
+    assert_false(roster_find(f->roster, STR("web2"))->record.is_server);
+    assert_string_equal(roster_find(f->roster, STR("web3"))->record.enrolment, "0000000000000003");
     assert_null(roster_find(f->roster, STR("web4")));
     assert_null(roster_find(f->roster, STR("")));
 }
@@ -205,8 +209,8 @@ static void it_follows_those_who_come_and_go(void **state)
     put_node(f, "web1", "0000000000000001", false);
     assert_non_null(roster_find(f->roster, STR("web1")));
     put_node(f, "web1", "0000000000000009", true);
-    assert_true(roster_find(f->roster, STR("web1"))->is_server);
-    assert_string_equal(roster_find(f->roster, STR("web1"))->enrolment, "0000000000000009");
+    assert_true(roster_find(f->roster, STR("web1"))->record.is_server);
+    assert_string_equal(roster_find(f->roster, STR("web1"))->record.enrolment, "0000000000000009");
     remove_node(f, "web1");
     assert_null(roster_find(f->roster, STR("web1")));
     assert_int_equal(f->changed, 3);
@@ -238,7 +242,7 @@ static void a_record_that_cannot_be_read_is_nobody(void **state)
     node_record_print(&(NodeRecord){ .name = "web1", .labels = value_missing() }, &text);
     put(f, cluster_key_node(&f->arena, PREFIX, STR("web2")), buf_str(&text));
     assert_null(roster_find(f->roster, STR("web2")));
-    assert_true(roster_find(f->roster, STR("web1"))->is_server);
+    assert_true(roster_find(f->roster, STR("web1"))->record.is_server);
 }
 
 static void it_knows_who_is_revoked(void **state)
@@ -258,6 +262,10 @@ static void it_knows_who_is_revoked(void **state)
     assert_false(
         revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
     assert_int_equal(f->changed, 1);
+    /* Without a list nobody is. */
+    assert_true(store_delete(f->store, key, done, NULL, &err));
+    pass(f);
+    assert_true(revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
 }
 
 static void a_list_that_cannot_be_read_lets_nobody_in(void **state)
@@ -279,6 +287,9 @@ static void a_list_that_cannot_be_read_lets_nobody_in(void **state)
     put(f, key, STR("{\"format\":\"eden.revocations/1\",\"serials\":[],\"names\":[]}"));
     assert_int_equal(f->changed, 2);
     assert_true(revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
+    put(f, key, STR_EMPTY); /* whatever has cut it */
+    assert_false(
+        revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
 }
 
 /* The same when it starts with it. */
@@ -317,11 +328,63 @@ static void history_that_is_gone_is_read_anew(void **state)
     assert_non_null(roster_find(f->roster, STR("web1")));
 }
 
+static void put_labeled(Fixture *f, const char *name, const char *role, const char *rack)
+{
+    NodeRecord record = { 0 };
+    Map *labels = map_new(&f->arena, 2);
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    map_set_str(&f->arena, labels, STR("role"), value_string(str_from_c(role)));
+    map_set_str(&f->arena, labels, STR("rack"), value_string(str_from_c(rack)));
+    record.labels = value_map(labels);
+    snprintf(record.name, sizeof record.name, "%s", name);
+    node_record_print(&record, &text);
+    put(f, cluster_key_node(&f->arena, PREFIX, str_from_c(name)), buf_str(&text));
+}
+
+static const char *selected(Fixture *f, const char *text, const char *after)
+{
+    const Selector *selector;
+    Buf names = buf_make_in(&f->arena, BUF_UNLIMITED);
+    Error err;
+    assert_true(object_selector_parse(&f->arena, str_from_c(text), &selector, &err));
+    RosterRange range = roster_range(f->roster, &f->arena, selector, str_from_c(after));
+    for (const RosterNode *node; (node = roster_next(&range)) != NULL;) {
+        buf_put_format(&names, "%s ", node->record.name);
+    }
+    return buf_c(&names);
+}
+
+/* By the index where a label must be there, and by looking at all where not. */
+static void nodes_are_selected_by_their_labels(void **state)
+{
+    Fixture *f = *state;
+    put_labeled(f, "a", "web", "r1");
+    put_labeled(f, "b", "web", "r2");
+    put_labeled(f, "c", "db", "r1");
+    open_roster(f);
+    put_labeled(f, "d", "web", "r1");
+    put(f, cluster_key_node(&f->arena, PREFIX, STR("e")), STR("unreadable"));
+    assert_string_equal(selected(f, "role=web", ""), "a b d ");
+    assert_string_equal(selected(f, "role=web", "a"), "b d ");
+    assert_string_equal(selected(f, "role=web", "aa"), "b d ");
+    assert_string_equal(selected(f, "role=we", ""), "");
+    assert_string_equal(selected(f, "role=we*", ""), "a b d ");
+    assert_string_equal(selected(f, "role=web and rack=r1", ""), "a d ");
+    assert_string_equal(selected(f, "a or rack=r2", ""), "a b ");
+    assert_string_equal(selected(f, "!role=web", ""), "c e ");
+    put_labeled(f, "a", "db", "r1");
+    remove_node(f, "b");
+    assert_string_equal(selected(f, "role=web", ""), "d ");
+    assert_string_equal(selected(f, "role=db", ""), "a c ");
+    assert_int_equal(roster_count(f->roster), 3);
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        ROW(nodes_are_selected_by_their_labels),
         ROW(nodes_are_found_by_their_serials),
         ROW(it_knows_who_was_there_before),
         ROW(it_follows_those_who_come_and_go),

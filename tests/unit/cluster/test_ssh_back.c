@@ -7,6 +7,7 @@
 #include "net/world.h"
 #include "pki/ca.h"
 #include "pki/join_answer.h"
+#include "ready_state.h"
 #include "sys/file.h"
 
 #define PREFIX   STR("/eden")
@@ -17,6 +18,7 @@ typedef struct Fixture {
     Scratch *scratch;
     Arena *arena;
     Store *store;
+    ClusterStore at;
     Credential ca;
     CaSet cas;
     Pin key;
@@ -39,6 +41,11 @@ static int set_up(void **state)
     *state = f;
     world_open(&f->world);
     f->store = store_open_memory(f->world.loop, NULL);
+    f->at = (ClusterStore){ .loop = f->world.loop, .store = f->store, .prefix = PREFIX };
+    follow_store(&f->at);
+    while (!state_age(f->at.state).is_ready) {
+        world_pass(&f->world, 1);
+    }
     memset(f->key.bytes, 7, sizeof f->key.bytes);
     assert_true(ca_make(f->arena, STR("blue"), loop_wall_ms(f->world.loop), &f->ca, &err));
     f->cas = (CaSet){ &f->ca, { f->ca.chain.items, 1 } };
@@ -50,7 +57,9 @@ static int tear_down(void **state)
     Fixture *f = *state;
     *state = f->scratch;
     ssh_back_free(f->back);
+    follow_stop(&f->at);
     store_close(f->store);
+    follow_free(&f->at);
     world_pass(&f->world, 0);
     credential_clear(&f->ca);
     world_close(&f->world);
@@ -60,17 +69,23 @@ static int tear_down(void **state)
 
 /* --- The world ----------------------------------------------------------------------------------- */
 
+static void seen(void *context)
+{
+    Fixture *f = context;
+    f->is_stored = true;
+    loop_stop(f->world.loop);
+}
+
 static void stored(void *context, const StoreReply *reply, const Error *err)
 {
     Fixture *f = context;
     assert_null(err);
-    f->is_stored = true;
     if (reply->op_count > 0 && reply->ops[0].kv_count > 0) {
         Error why;
         assert_true(joining_record_read(f->arena, arena_copy(f->arena, reply->ops[0].kvs[0].value),
                                         &f->found, &why));
     }
-    loop_stop(f->world.loop);
+    state_wait(f->at.state, reply->revision, seen, f);
 }
 
 static void put_record(Fixture *f, const JoiningRecord *record)
@@ -107,7 +122,7 @@ static void open_back(Fixture *f, const char *script, int64_t limit_ms)
     scratch_put(f->scratch, "ssh", arena_format(f->arena, "#!/bin/sh\n%s\n%c", script, '\0').data);
     chmod(scratch_place(f->scratch, "ssh"), 0755);
     f->back = ssh_back_new(&(SshBackSettings){
-        .at = { f->world.loop, f->store, PREFIX },
+        .at = f->at,
         .cluster = STR("blue"),
         .directory = f->scratch->path,
         .cas = &f->cas,

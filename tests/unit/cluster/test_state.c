@@ -65,10 +65,15 @@ static void pass(Fixture *f)
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
 }
 
+static bool keeps(Str kind)
+{
+    return str_eq_c(kind, "config");
+}
+
 static void open_state(Fixture *f)
 {
     ClusterStore at = { f->loop, f->store, PREFIX };
-    StateEvents events = { ready, stale, current, f };
+    StateEvents events = { ready, stale, current, f, keeps };
     f->state = state_new(&at, &events);
     f->view = (StateView){ .kinds = STATE_KIND(KEY_NODE) | STATE_KIND(KEY_FACTS),
                            .changed = changed,
@@ -168,7 +173,7 @@ static void large_values_and_logs_are_left_in_the_store(void **state)
     Fixture *f = *state;
     Str facts = cluster_key_facts(&f->arena, PREFIX, STR("web1"));
     Str audit = cluster_key_audit(&f->arena, PREFIX, 7);
-    put(f, facts, "{}");
+    put(f, facts, "{\"os\":\"debian\",\"disks\":{\"vda\":{\"size\":1}}}");
     put(f, audit, "{}");
     put(f, STR("/eden/nothing/of/ours"), "1");
     put(f, STR("/other"), "1");
@@ -176,7 +181,8 @@ static void large_values_and_logs_are_left_in_the_store(void **state)
     pass(f);
     put(f, cluster_key_audit(&f->arena, PREFIX, 8), "{}");
     pass(f);
-    assert_int_equal(state_find(f->state, facts)->value.len, 0);
+    assert_false(state_find(f->state, facts)->has_value);
+    assert_str(state_find(f->state, facts)->value, "{\"os\":\"debian\"}");
     assert_true(state_find(f->state, facts)->mod_revision > 0);
     assert_null(state_find(f->state, audit));
     StateRange all = state_range(f->state, STR("/"), STR_EMPTY);
@@ -184,15 +190,61 @@ static void large_values_and_logs_are_left_in_the_store(void **state)
     assert_null(state_next(&all));
 }
 
+/* Whatever somebody writes there: it costs no more memory than its key. */
+static void values_that_nobody_reads_cost_no_memory(void **state)
+{
+    Fixture *f = *state;
+    static const struct {
+        const char *key;
+        size_t size, kept;
+    } rows[] = {
+        { "/eden/objects/made-up/a", 10, 0 },
+        { "/eden/objects/made-up/b", 1 << 20, 0 },
+        { "/eden/objects/config/cluster", 10, 10 },
+        { "/eden/objects/config/large", 1 << 20, 0 },
+        { "/eden/objects/role/web", 256 << 10, 256 << 10 },
+        { "/eden/objects/role/large", (256 << 10) + 1, 0 },
+        { "/eden/nodes/web1", 10, 10 },
+        { "/eden/nodes/web2", 1 << 20, 0 },
+        { "/eden/leader/a", 1 << 20, 0 },
+        { "/eden/internal/pki/revocations", 1 << 20, 1 << 20 },
+        { "/eden/objects/pki/revocations", 10, 0 },
+        { "/eden/internal/role/web", 10, 0 },
+        { "/eden/internal/join-nonce/a", 10, 0 },
+        { "/eden/internal/joining/db1", 10, 10 },
+    };
+    char *text = arena_alloc(&f->arena, (1 << 20) + 1);
+    for (int round = 0; round < 2; round++) { /* listed, then watched */
+        for (size_t i = 0; i < COUNT_OF(rows); i++) {
+            memset(text, 'x', rows[i].size);
+            text[rows[i].size] = '\0';
+            put(f, str_from_c(rows[i].key), text);
+            pass(f);
+        }
+        if (round == 0) {
+            open_state(f);
+            pass(f);
+        }
+        for (size_t i = 0; i < COUNT_OF(rows); i++) {
+            const StateEntry *entry = state_find(f->state, str_from_c(rows[i].key));
+            assert_non_null(entry);
+            assert_int_equal(entry->version, round + 1);
+            assert_int_equal(entry->value.len, rows[i].kept);
+            assert_int_equal(entry->has_value, rows[i].kept > 0);
+        }
+    }
+}
+
 static void views_are_told_what_is_there_and_what_changes(void **state)
 {
     Fixture *f = *state;
     put(f, node_key(f, "b"), "1");
     put(f, node_key(f, "a"), "1");
+    put(f, cluster_key_silent(&f->arena, PREFIX, STR("a")), "1");
     open_state(f);
     pass(f);
     state_attach(f->state, &f->view);
-    assert_told(f, "+a=1 +b=1 ");
+    assert_told(f, "+a=1 +b=1 "); /* not of kinds that it does not ask for */
     assert_int_equal(f->settled, 1);
     put(f, node_key(f, "b"), "2");
     drop(f, node_key(f, "a"));
@@ -269,10 +321,15 @@ static void who_has_written_waits_until_it_is_seen(void **state)
     assert_int_equal(f->seen, 1);
     state_wait(f->state, revision, seen, f);
     assert_int_equal(f->seen, 2);
+    /* Also what is none of its keys. */
+    assert_true(store_put(f->store, STR("/elsewhere"), STR("1"), 0, done, &revision, &err));
+    state_wait(f->state, state_age(f->state).revision + 1, seen, f);
+    pass(f);
+    assert_int_equal(f->seen, 3);
     /* Who waits for what never comes is told when there is nobody left to tell. */
     state_wait(f->state, revision + 100, seen, f);
     state_free(TAKE(f->state));
-    assert_int_equal(f->seen, 3);
+    assert_int_equal(f->seen, 4);
 }
 
 static void it_may_be_freed_while_it_reads(void **state)
@@ -288,13 +345,39 @@ static void it_may_be_freed_while_it_reads(void **state)
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* As when a view finds that nobody may watch any more, and what followed the state for them goes. */
+static void detach_first(void *context)
+{
+    Fixture *f = context;
+    state_detach(f->state, &f->view);
+    memset(&f->view, 0xa5, sizeof f->view);
+}
+
+static void a_view_may_detach_the_next_one(void **state)
+{
+    Fixture *f = *state;
+    open_state(f);
+    pass(f);
+    StateView late = {
+        .kinds = STATE_KIND(KEY_NODE), .changed = changed, .settled = detach_first, .context = f
+    };
+    state_attach(f->state, &f->view);
+    state_attach(f->state, &late); /* told before it */
+    put(f, node_key(f, "web1"), "1");
+    pass(f);
+    assert_int_equal(f->settled, 0);
+    state_detach(f->state, &late);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(all_pages_are_read_as_of_one_revision),
         ROW(large_values_and_logs_are_left_in_the_store),
+        ROW(values_that_nobody_reads_cost_no_memory),
         ROW(views_are_told_what_is_there_and_what_changes),
         ROW(views_may_come_early),
+        ROW(a_view_may_detach_the_next_one),
         ROW(history_that_is_gone_is_told_as_the_difference),
         ROW(who_has_written_waits_until_it_is_seen),
         ROW(it_may_be_freed_while_it_reads),

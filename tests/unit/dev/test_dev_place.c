@@ -1,4 +1,5 @@
 #include "dev/dev_place.h"
+#include "dev/dev_plan.h"
 
 #include "sys/file.h"
 #include "sys/privilege.h"
@@ -64,17 +65,38 @@ static void others_find_it_once_it_is_described(void **state)
 {
     Arena *arena = *state;
     DevPlace place = make(arena);
-    Map *map = map_new(arena, 1);
+    const int64_t processes[] = { 7 };
+    Value known = dev_describe(
+        arena,
+        &(DevCard){ .folder = place.folder, .port = 1338, .count = 1, .processes = processes });
     Value card;
     Error err;
     assert_false(dev_place_find(arena, place.folder, &card, &err));
-    map_set_str(arena, map, STR("api"), value_string(STR("here")));
-    assert_true(dev_place_describe(&place, arena, value_map(map), &err));
+    assert_true(dev_place_describe(&place, arena, known, &err));
     assert_true(dev_place_find(arena, place.folder, &card, &err));
-    assert_str(value_str(map_find_str(card.map, STR("api"))->value), "here");
+    assert_str(value_str(map_find_str(card.map, STR("api"))->value), "https://127.0.0.1:1338");
     file_lock_release(&place.lock);
     assert_false(dev_place_find(arena, place.folder, &card, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    dev_place_remove(&place);
+}
+
+static void what_is_no_description_is_not_believed(void **state)
+{
+    Arena *arena = *state;
+    DevPlace place = make(arena);
+    static const int64_t processes[] = { 0 }; /* which would be the group of who asks */
+    DevCard bad = { .folder = place.folder, .port = 1338, .count = 1, .processes = processes };
+    Value other = dev_describe(arena, &(DevCard){ .folder = place.folder, .port = 1338 });
+    Value card = value_missing();
+    Error err;
+    map_set_str(arena, other.map, STR("format"), value_string(STR("eden.dev/2")));
+    assert_true(dev_place_describe(&place, arena, other, &err));
+    assert_false(dev_place_find(arena, place.folder, &card, &err));
+    assert_non_null(strstr(err.text, "format 'eden.dev/2' is not supported"));
+    assert_true(dev_place_describe(&place, arena, dev_describe(arena, &bad), &err));
+    assert_false(dev_place_find(arena, place.folder, &card, &err));
+    assert_non_null(strstr(err.text, "process"));
     dev_place_remove(&place);
 }
 
@@ -87,9 +109,10 @@ static void that_of_another_user_is_not_believed(void **state)
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     DevPlace place = make(arena);
     const char *folder = "/"; /* of root, for who is not */
+    Value known = dev_describe(arena, &(DevCard){ .folder = place.folder, .port = 1338 });
     Value card;
     Error err;
-    assert_true(dev_place_describe(&place, arena, value_map(map_new(arena, 0)), &err));
+    assert_true(dev_place_describe(&place, arena, known, &err));
     assert_true(dev_place_find(arena, place.folder, &card, &err));
     if (privileges_are_root()) {
         folder = place.folder;
@@ -110,6 +133,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_that_was_left_goes_when_the_next_is_made, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(others_find_it_once_it_is_described, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_description_is_not_believed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(that_of_another_user_is_not_believed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

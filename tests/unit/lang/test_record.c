@@ -74,7 +74,14 @@ static void color_print(const void *member, Buf *out)
     buf_put_format(out, "\"%02x%02x%02x\"", color->red, color->green, color->blue);
 }
 
-static const RecordCodec color_codec = { color_read, color_print };
+static bool color_is_black(const void *member)
+{
+    const Color *color = member;
+    return color->red == 0 && color->green == 0 && color->blue == 0;
+}
+
+static const RecordCodec color_codec = { color_read, color_print, NULL };
+static const RecordCodec paint_codec = { color_read, color_print, color_is_black };
 
 static bool name_check(Str name, Error *err)
 {
@@ -183,8 +190,10 @@ static void what_is_not_there_is_empty_and_not_printed(void **state)
     assert_int_equal(wheel.labels.map->len, 0);
     assert_int_equal(wheel.spoke_count, 0);
     assert_str(printed(&wheel), text);
-    wheel = wheel_read(START ",\"spare\":false,\"note\":null" COLOR BEST "}");
+    wheel = wheel_read(START ",\"spare\":false,\"note\":null,\"labels\":null" COLOR BEST "}");
     assert_int_equal(wheel.note.len, 0);
+    assert_int_equal(wheel.labels.kind, VALUE_MAP);
+    assert_int_equal(wheel.labels.map->len, 0);
 }
 
 static void unknown_fields_of_stored_records_are_kept_at_every_level(void **state)
@@ -263,6 +272,96 @@ static void what_is_wrong_is_named(void **state)
     }
 }
 
+/* Parts that a wheel has not. */
+typedef struct Frame {
+    Color stripes[2];
+    uint32_t stripe_count;
+    Color paint;
+    Spoke bar;
+    const Str *names;
+    uint32_t name_count;
+} Frame;
+
+static const RecordField frame_fields[] = {
+    { "stripes", RECORD_TEXT, RECORD_CODEDS_AT(Frame, stripes, stripe_count, Color, color_codec),
+      .help = "x" },
+    { "paint", RECORD_TEXT, RECORD_CODED_AT(Frame, paint, Color, paint_codec), .help = "x" },
+    { "bar", RECORD_OBJECT, RECORD_STRUCT_AT(Frame, bar, Spoke, spoke_fields), .help = "x" },
+    { "names", RECORD_TEXT, RECORD_POINTER_AT(Frame, names, name_count, 2, Str, NULL),
+      .check_text = name_check, .help = "x" },
+    { 0 },
+};
+
+static const RecordFormat frame_format = {
+    .format = "test.frame/1",
+    .what = "frame.json",
+    .fields = frame_fields,
+    .size = sizeof(Frame),
+    .text_max = 1000,
+};
+
+static bool frame_read(const char *text, Frame *out, Error *err)
+{
+    return record_read(&frame_format, &arena, str_from_c(text), RECORD_OUTSIDE, out, err);
+}
+
+static void lists_of_texts_and_of_coded_items_are_kept(void **state)
+{
+    const char *text = "{\"format\":\"test.frame/1\",\"stripes\":[\"010203\",\"040506\"],"
+                       "\"paint\":\"0a0b0c\",\"bar\":{\"length\":2},\"names\":[\"a\",\"b\"]}";
+    Frame frame;
+    Error err;
+    Buf out = buf_make_in(&arena, BUF_UNLIMITED);
+    assert_true(frame_read(text, &frame, &err));
+    assert_int_equal(frame.stripes[1].blue, 6);
+    assert_str(frame.names[1], "b");
+    record_print(&frame_format, &frame, &out);
+    assert_str(buf_str(&out), text);
+}
+
+static void a_struct_of_empty_fields_is_not_printed(void **state)
+{
+    Buf out = buf_make_in(&arena, BUF_UNLIMITED);
+    record_print(&frame_format, &(Frame){ 0 }, &out);
+    assert_str(buf_str(&out), "{\"format\":\"test.frame/1\"}");
+}
+
+static void files_have_a_line_for_each_field(void **state)
+{
+    const Str names[] = { STR("a") };
+    Frame frame = { .bar = { .length = 2 }, .names = names, .name_count = 1 };
+    Buf out = buf_make_in(&arena, BUF_UNLIMITED);
+    record_print_file(&frame_format, &frame, &out);
+    assert_str(buf_str(&out),
+               "{\n  \"format\": \"test.frame/1\",\n  \"bar\": {\n    \"length\": 2\n  },\n"
+               "  \"names\": [\n    \"a\"\n  ]\n}\n");
+}
+
+static void errors_in_files_name_the_line(void **state)
+{
+    static const struct {
+        const char *text, *error;
+    } rows[] = {
+        { "{\n \"format\": \"test.frame/1\",\n \"nmes\": 1\n}",
+          "frame.json: line 3: 'nmes': there is no such field; did you mean 'names'?" },
+        { "{ \"format\": \"test.frame/1\",\n \"names\": [\"a\",\n\"-b\"]\n}",
+          "frame.json: line 2: 'names/1': must not start with a hyphen" },
+        { "{ \"format\": \"test.frame/1\",\n \"bar\": {\n\"length\": 101}}",
+          "frame.json: line 3: 'bar/length': must be from 0 to 100" },
+        { "{ \"format\": \"test.frame/1\",\n \"bar\": {}}",
+          "frame.json: 'bar/length': is missing" },
+        { "{ \"format\": \"test.frame/1\", \"nmes\": 1}", "frame.json: 'nmes': there is no" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Frame frame;
+        Error err;
+        assert_false(frame_read(rows[i].text, &frame, &err));
+        if (strstr(err.text, rows[i].error) == NULL) {
+            fail_msg("'%s' is not in '%s'", rows[i].error, err.text);
+        }
+    }
+}
+
 static void what_comes_from_outside_may_say_its_format(void **state)
 {
     Wheel wheel;
@@ -305,6 +404,10 @@ int main(void)
         TEST(what_is_not_there_is_empty_and_not_printed),
         TEST(unknown_fields_of_stored_records_are_kept_at_every_level),
         TEST(what_is_wrong_is_named),
+        TEST(lists_of_texts_and_of_coded_items_are_kept),
+        TEST(a_struct_of_empty_fields_is_not_printed),
+        TEST(files_have_a_line_for_each_field),
+        TEST(errors_in_files_name_the_line),
         TEST(what_comes_from_outside_may_say_its_format),
         TEST(a_text_beyond_the_limit_is_refused),
         TEST(a_schema_describes_the_fields),

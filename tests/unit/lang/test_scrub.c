@@ -221,7 +221,7 @@ static void percent_escapes_may_be_any(void **state)
         Str text = arena_format(&arena, "?q=%" STR_FMT "&r=%%2", STR_ARG(spellings[i]));
         assert_scrubbed(secret, text, "?q=(secret)&r=%2");
     }
-    assert_scrubbed(secret, STR("p%40ss+w%C3%B6rd%2F"), "p%40ss+w%C3%B6rd%2F");
+    assert_scrubbed(secret, STR("p%40ss+w%C3%B6r"), "p%40ss+w%C3%B6r");
     assert_scrubbed(STR("100%"), STR("100% 100%25 100%2"), "(secret) (secret) (secret)2");
     assert_scrubbed(STR("%41%42"), STR("%41%42 AB"), "(secret) AB"); /* raw, not decoded */
 }
@@ -305,7 +305,176 @@ static void a_secret_broken_into_lines_is_found(void **state)
     Str secret = STR("s3cr3t-hunter2");
     assert_scrubbed(secret, STR("a s3cr3t-\nhunter2 b"), "a (secret) b");
     assert_scrubbed(secret, STR("s3c\r\n   r3t-\n\thunter2"), "(secret)");
-    assert_scrubbed(secret, STR("s3c r3t-hunter2"), "s3c r3t-hunter2");
+    assert_scrubbed(STR("hunter2"), STR("hun\n\t  ter2"), "(secret)");
+    assert_scrubbed(STR("hunter2"), STR("hun ter2"), "hun ter2"); /* too short to be sure */
+    assert_scrubbed(STR("my pw 1"), STR("my p\n  w 1"), "(secret)");
+}
+
+static void assert_each_scrubbed(Str secret, const Str *texts, size_t count)
+{
+    AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
+    for (size_t i = 0; i < count; i++) {
+        Str clean = scrubbed(scrubber, texts[i]);
+        if (str_find(clean, STR(SCRUB_MARK), 0) == STR_NOT_FOUND || clean.len > 24) {
+            fail_msg("\"%" STR_FMT "\" became \"%" STR_FMT "\"", STR_ARG(texts[i]), STR_ARG(clean));
+        }
+    }
+}
+
+/* One number for each byte, with anything between them. */
+static void lists_of_numbers_are_found(void **state)
+{
+    const Str texts[] = {
+        STR("0x50, 0x61, 0x73, 0x73, 0x20, 0x31"),
+        STR("{ 0X50,0X61,0X73,0X73,0X20,0X31 }"),
+        STR("50,61,73,73,20,31"),
+        STR("50-61-73-73-20-31"),
+        STR("50:61:73:73:20:31"),
+        STR("50 61 73 73 20 31"),
+        STR("50\n61\n73\n73\n20\n31\n"),
+        STR("50.61.73.73.20.31"),
+        STR("[\"0x50\",\"0x61\",\"0x73\",\"0x73\",\"0x20\",\"0x31\"]"),
+        STR("\\x50\\x61\\x73\\x73\\x20\\x31"),
+        STR("\\\\x50\\\\x61\\\\x73\\\\x73\\\\x20\\\\x31"),
+        STR("\\x{50}\\x{61}\\x{73}\\x{73}\\x{20}\\x{31}"),
+        STR("\\u0050\\u0061\\u0073\\u0073\\u0020\\u0031"),
+        STR("\\U00000050\\U00000061\\U00000073\\U00000073\\U00000020\\U00000031"),
+        STR("U+0050 U+0061 U+0073 U+0073 U+0020 U+0031"),
+        STR("%50%61%73%73%20%31"),
+        STR("%u0050%u0061%u0073%u0073%u0020%u0031"),
+        STR("=50=61=73=73=20=31"),
+        STR("&#80;&#97;&#115;&#115;&#32;&#49;"),
+        STR("&#x50;&#x61;&#x73;&#x73;&#x20;&#x31;"),
+        STR("\\120\\141\\163\\163\\040\\061"),
+        STR("120 141 163 163 040 061"),
+        STR("['0o120', '0o141', '0o163', '0o163', '0o40', '0o61']"),
+        STR("80, 97, 115, 115, 32, 49"),
+        STR("[80, 97, 115, 115, 32, 49]"),
+        STR("[80 97 115 115 32 49]"),
+        STR("[\n  80,\n  97,\n  115,\n  115,\n  32,\n  49\n]"),
+        STR("080 097 115 115 032 049"),
+        STR("01010000 01100001 01110011 01110011 00100000 00110001"),
+    };
+    assert_each_scrubbed(STR("Pass 1"), texts, COUNT_OF(texts));
+    const Str wide[] = {
+        STR("[107, 101, 121, 45, 195, 169]"), /* bytes */
+        STR("[107, 101, 121, 45, 233]"),      /* characters */
+        STR("[107, 101, 121, 45, -61, -87]"), /* bytes with a sign */
+        STR("6b 65 79 2d c3 a9"),
+        STR("U+006B U+0065 U+0079 U+002D U+00E9"),
+    };
+    assert_each_scrubbed(STR("key-\u00e9"), wide, COUNT_OF(wide));
+    assert_scrubbed(STR("Pass 1"), STR("80, 97, 115, 115, 32, 48"), "80, 97, 115, 115, 32, 48");
+    assert_scrubbed(STR("Pass 1"), STR("80 and 97, 115, 115, 32, 49"),
+                    "80 and 97, 115, 115, 32, 49");
+}
+
+static void a_secret_in_single_characters_is_found(void **state)
+{
+    const Str texts[] = {
+        STR("P\na\ns\ns\n \n1\n"),
+        STR("P\r\na\r\ns\r\ns\r\n \r\n1"),
+        STR("P a s s   1"),
+        STR("   P   a   s   s       1"),
+        STR("P.a.s.s. .1"),
+        STR("['P', 'a', 's', 's', ' ', '1']"),
+        STR("- P\n- a\n- s\n- s\n- \n- 1"),
+        STR("P\0a\0s\0s\0 \0001\0"),
+        STR("P|a|s|s| |1"),
+    };
+    assert_each_scrubbed(STR("Pass 1"), texts, COUNT_OF(texts));
+    assert_scrubbed(STR("troo"), STR("root root"), "root root"); /* by chance */
+    assert_scrubbed(STR("troo"), STR("t r o o"), "(secret)");
+    assert_scrubbed(STR("!$%&"), STR("! $ % &"), "(secret)");
+}
+
+/* What is long enough may be taken apart in any way. */
+static void a_long_secret_taken_apart_is_found(void **state)
+{
+    const Str texts[] = {
+        STR("s3cr3t\n+ 'hunter2'"),
+        STR("+s3cr3t '\n+hunter2'"),
+        STR("> s3cr3t 'h\n> unter2'"),
+        STR("     1\ts3cr3\n     2\tt 'hunt\n     3\ter2'\n"), /* numbered lines */
+        STR("s3cr3t   'hunter2'"),
+        STR("s3cr 3t'h unte r2'"),
+        STR("('s3cr3t '\n  '\\'hunter2\\'')"),
+        STR("s3cr\033[31m3t 'hu\033[0mnter2'"),
+        STR("s3cr3t \\\\\\'hunter2\\\\\\'"), /* JSON in JSON in JSON */
+        STR("s3cr3t \\\\u0027hunter2\\\\u0027"),
+        STR("s3cr3t%2520%2527hunter2%2527"),
+        STR("s3cr3t &amp;#39;hunter2&amp;apos;"),
+        STR("s3cr3t%20%5Cu0027hunter2%5Cu0027"),
+        STR("''\"'\"'s3cr3t '\"'\"'\\'\"'\"''\"'\"'hunter2'"),
+    };
+    assert_each_scrubbed(STR("s3cr3t 'hunter2'"), texts, COUNT_OF(texts));
+    assert_scrubbed(STR("<<hunter2-x>>"), STR("a \\<\\<hunter2\\-x\\>\\> b"), "a (secret) b");
+}
+
+/* xxd, hexdump and od, which show offsets and sometimes the text beside it. */
+static void dumps_are_found(void **state)
+{
+    const Str texts[] = {
+        STR("00000000: 7333 6372 3374 2022 6875 6e74 6572 322d  s3cr3t \"hunter2-\n"
+            "00000010: c3a9 22                                  ..\"\n"),
+        STR("00000000  73 33 63 72 33 74 20 22  68 75 6e 74 65 72 32 2d  |s3cr3t \"hunter2-|\n"
+            "00000010  c3 a9 22                                          |..\"|\n"),
+        STR("0000000 3373 7263 7433 2220 7568 746e 7265 2d32\n0000010 a9c3 0022\n"),
+        STR("0000000 031563 071143 072063 021040 072550 072156 071145 026462\n"
+            "0000020 124703 000042\n"),
+        STR("0000000   s   3   c   r   3   t       \"   h   u   n   t   e   r   2   -\n"
+            "0000020 303 251   \"\n"),
+        STR("   s   3   c   r   3   t       \"   h   u   n   t   e   r   2   -\n 303 251   \"\n"),
+        STR("0000000 163 063 143 162 063 164 040 042 150 165 156 164 145 162 062 055\n"
+            "0000020 303 251 042\n"),
+        STR("000000 73 33 63 72 33 74 20 22 68 75 6e 74 65 72 32 2d  >s3cr3t \"hunter2-<\n"
+            "000010 c3 a9 22                                         >..\"<\n"),
+        STR("00000000: 01110011 00110011 01100011 01110010 00110011 01110100  s3cr3t\n"
+            "00000006: 00100000 00100010 01101000 01110101 01101110 01110100   \"hunt\n"
+            "0000000c: 01100101 01110010 00110010 00101101 11000011 10101001  er2-..\n"
+            "00000012: 00100010                                               \"\n"),
+    };
+    assert_each_scrubbed(STR("s3cr3t \"hunter2-\u00e9\""), texts, COUNT_OF(texts));
+    assert_scrubbed(STR("hunter2"),
+                    STR("00000000: 6162 6364  abcd\n00000004: 6875 6e74  hunt\n"
+                        "00000008: 6572 3221  er2!\n0000000c: 6162 6364  abcd\n"),
+                    "00000000: 6162 6364  abcd\n(secret)\n0000000c: 6162 6364  abcd\n");
+}
+
+static void further_encodings_are_found(void **state)
+{
+    const Str texts[] = {
+        STR("NB2W45DFOIZA===="), /* base32 */
+        STR("nb2w45dfoiza"),
+        STR("PBUHK3TUMVZDE==="),             /* behind one byte */
+        STR("PB4HQ6DIOVXHIZLSGJ4HQ6A="),     /* in the middle */
+        STR("YUhWdWRHVnlNZz09"),             /* base64 of base64 */
+        STR("NjggNzUgNmUgNzQgNjUgNzIgMzI="), /* base64 of hexadecimal digits */
+        STR("61485675644756794d673d3d"),     /* hexadecimal digits of base64 */
+    };
+    assert_each_scrubbed(STR("hunter2"), texts, COUNT_OF(texts));
+    const Str escaped[] = {
+        STR("c2F5IFwiaHVudGVyMlwi"),         /* base64 of JSON */
+        STR("c2F5JTIwJTIyaHVudGVyMiUyMg=="), /* base64 of a URL */
+        STR("say=20=22hunter2=22"),          STR("say \"=\nhunter2\""),
+        STR("\"say \"\"hunter2\"\"\""),      STR("say\\20\\22hunter2\\22"),
+    };
+    assert_each_scrubbed(STR("say \"hunter2\""), escaped, COUNT_OF(escaped));
+    assert_scrubbed(STR("100% $ure"), STR("100%% $$ure"), "(secret)");
+    assert_scrubbed(STR("caf\u00e9-key"), STR("cafM-CM-)-key"), "(secret)");
+    assert_scrubbed(STR("caf\u00e9-\u00a3key"), STR("caf&eacute;-&pound;key"), "(secret)");
+    assert_scrubbed(STR("a!b@c.d"), STR("a&excl;b&commat;c&period;d"), "(secret)");
+}
+
+/* Programs cut lines to the width of a terminal. */
+static void most_of_a_secret_at_the_end_of_a_line_goes(void **state)
+{
+    Str secret = STR("s3cr3t-hunter2-x");
+    assert_scrubbed(secret, STR("-p s3cr3t-hunte\nnext"), "-p (secret)\nnext");
+    assert_scrubbed(secret, STR("-p s3cr3t-h... next"), "-p (secret)... next");
+    assert_scrubbed(secret, STR("-p s3cr3t-h\u2026 next"), "-p (secret)\u2026 next");
+    assert_scrubbed(secret, STR("-p s3cr3t-h next"), "-p s3cr3t-h next");
+    assert_scrubbed(secret, STR("-p s3cr3t-\nnext"), "-p s3cr3t-\nnext");
 }
 
 static void each_line_of_a_secret_is_one(void **state)
@@ -318,7 +487,9 @@ static void each_line_of_a_secret_is_one(void **state)
     assert_true(scrubber_new(&set, &made, &err));
     AUTO(Scrubber) *scrubber = made;
     assert_str(scrubbed(scrubber, STR("1: first line\n2: second line\n3: abc\n")),
-               "1: (secret)\n2: (secret)\n3: abc\n");
+               "1: (secret)\n"); /* the whole, with numbers */
+    assert_str(scrubbed(scrubber, STR("second line\n\nfirst line\nabc")),
+               "(secret)\n\n(secret)\nabc");
 }
 
 static Str cut_scrubbed(const Scrubber *scrubber, Str text)
@@ -519,6 +690,12 @@ int main(void)
         TEST(entities_may_be_any),
         TEST(hexadecimal_digits_are_found),
         TEST(a_secret_broken_into_lines_is_found),
+        TEST(lists_of_numbers_are_found),
+        TEST(a_secret_in_single_characters_is_found),
+        TEST(a_long_secret_taken_apart_is_found),
+        TEST(dumps_are_found),
+        TEST(further_encodings_are_found),
+        TEST(most_of_a_secret_at_the_end_of_a_line_goes),
         TEST(each_line_of_a_secret_is_one),
         TEST(the_start_of_a_secret_at_a_cut_goes_too),
         TEST(the_longest_secret_in_a_text_is_known),

@@ -222,8 +222,10 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
           "before it\n" },
         { "steps:\n- cmd.run: ls\n",
           "E0303 t.yaml:2:12 parameters are a map, or a list of maps with one key each, not text | "
-          "write '{cmd: ...}'\n"
-          "E0307 t.yaml:2:3 'cmd.run' needs the parameter 'cmd' | add 'cmd: ...' (what to run)\n" },
+          "write '{cmd: ls}'\n" },
+        { "steps:\n- cmd.run: a, b\n",
+          "E0303 t.yaml:2:12 parameters are a map, or a list of maps with one key each, not text | "
+          "write '{cmd: \"a, b\"}'\n" },
         { "steps:\n- name: 'a {{ b }}'\n  cmd.run: {cmd: x}\n",
           "E0315 t.yaml:2:9 'name' cannot hold a template | "
           "write a fixed text; parameters may hold templates\n" },

@@ -171,6 +171,26 @@ static void a_new_owner_leaves_the_set_id_bits(void **state)
     assert_int_equal(info_of(fixture, "/tool").mode, 04755);
 }
 
+static void a_new_owner_does_not_get_the_set_id_bits_of_the_former(void **state)
+{
+    Fixture *fixture = *state;
+    if (geteuid() != 0) {
+        fail_msg("this test gives a file to another user, which takes root privileges");
+    }
+    put(fixture, "/tool", "text", 06755);
+    use_file(fixture, "file.managed", "/tool");
+    set_text(fixture, "content", "other");
+    set_text(fixture, "owner", "1234");
+    changes_once(fixture);
+    assert_int_equal(info_of(fixture, "/tool").uid, 1234);
+    assert_int_equal(info_of(fixture, "/tool").mode, 0755);
+    put(fixture, "/kept", "text", 06755);
+    use_file(fixture, "file.managed", "/kept");
+    set_text(fixture, "content", "other");
+    changes_once(fixture);
+    assert_int_equal(info_of(fixture, "/kept").mode, 06755);
+}
+
 static void an_unknown_owner_fails_but_not_in_a_plan(void **state)
 {
     Fixture *fixture = *state;
@@ -372,6 +392,19 @@ static void a_published_file_goes_to_the_name_itself(void **state)
     set_text(fixture, "name", "/d");
     changes_once(fixture);
     assert_string_equal(text_of(fixture, "/d/a.crt"), "cert");
+}
+
+static void a_published_file_brings_no_set_id_bits(void **state)
+{
+    Fixture *fixture = *state;
+    put(fixture, "/a", "program", 06755);
+    use_file(fixture, "file.content", "/a");
+    assert_true(check(fixture));
+    Value files = value_list(fixture->outcome.files);
+    use_file(fixture, "file.managed", "/b");
+    set_param(fixture, "from", files);
+    changes_once(fixture);
+    assert_int_equal(info_of(fixture, "/b").mode, 0755);
 }
 
 static void nothing_published_leads_out(void **state)
@@ -590,6 +623,9 @@ static void copies_content_and_mode(void **state)
     changes_once(fixture);
     assert_string_equal(text_of(fixture, "/b"), "text");
     assert_int_equal(info_of(fixture, "/b").mode, 0751);
+    put(fixture, "/a", "other", 06751); /* of a user who wants a copy that runs as root */
+    changes_once(fixture);
+    assert_int_equal(info_of(fixture, "/b").mode, 0751);
     set_text(fixture, "source", "/none");
     assert_true(plan(fixture));
     assert_true(fixture->outcome.unknown);
@@ -736,6 +772,7 @@ int main(void)
         IN_ROOT(what_not_everybody_may_read_is_not_shown),
         IN_ROOT(sets_owner_and_mode_alone),
         IN_ROOT(a_new_owner_leaves_the_set_id_bits),
+        IN_ROOT(a_new_owner_does_not_get_the_set_id_bits_of_the_former),
         IN_ROOT(an_unknown_owner_fails_but_not_in_a_plan),
         IN_ROOT(secrets_are_not_shown),
         IN_ROOT(a_file_that_gets_a_secret_is_closed_to_others),
@@ -748,6 +785,7 @@ int main(void)
         IN_ROOT(no_name_of_a_directory_is_run_by_the_shell),
         IN_ROOT(a_published_tree_is_placed_elsewhere),
         IN_ROOT(a_published_file_goes_to_the_name_itself),
+        IN_ROOT(a_published_file_brings_no_set_id_bits),
         IN_ROOT(nothing_published_leads_out),
         IN_ROOT(contents_is_the_text),
         IN_ROOT(makes_a_directory),

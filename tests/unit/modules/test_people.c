@@ -131,6 +131,37 @@ static void a_missing_group_is_an_error_outside_of_plans(void **state)
     assert_true(plan(fixture));
 }
 
+static void no_home_is_made_below_a_directory_of_another_user(void **state)
+{
+    Fixture *fixture = *state;
+    Error *err = &fixture->err;
+    if (geteuid() != 0) {
+        fail_msg("this test gives a directory to another user, which takes root privileges");
+    }
+    put(fixture, "/etc/passwd", "bob:x:1234:1234::/home/bob:/bin/sh\nweb:x:77:77::/srv:/bin/sh\n");
+    assert_true(host_make_directory(fixture->host, STR("/home/bob/deep"), 0755, true, err));
+    assert_true(host_set_owner(fixture->host, STR("/home/bob"), 1234, 1234, err));
+    use_action(fixture, "user.present");
+    set_text(fixture, "name", "carl");
+    set_text(fixture, "home", "/home/bob/deep/carl/");
+    set_param(fixture, "create_home", value_bool(true));
+    assert_false(check(fixture));
+    assert_int_equal(err->kind, ERROR_DENIED);
+    assert_non_null(strstr(err->text, "the directory '/home/bob' belongs to user"));
+    set_param(fixture, "create_home", value_bool(false));
+    assert_true(check(fixture));
+    set_param(fixture, "create_home", value_bool(true));
+    set_text(fixture, "home", "/home/carl");
+    assert_true(check(fixture));
+    set_text(fixture, "home", "/home/bob"); /* the home itself may be there already */
+    assert_true(check(fixture));
+    set_text(fixture, "name", "web");
+    set_text(fixture, "home", "/home/bob/web");
+    assert_true(check(fixture));
+    set_param(fixture, "move_home", value_bool(true));
+    assert_false(check(fixture));
+}
+
 static void the_superuser_stays(void **state)
 {
     Fixture *fixture = *state;
@@ -151,6 +182,7 @@ int main(void)
         IN_ROOT(a_user_that_is_as_wanted_stays),
         IN_ROOT(a_password_is_a_hash),
         IN_ROOT(a_missing_group_is_an_error_outside_of_plans),
+        IN_ROOT(no_home_is_made_below_a_directory_of_another_user),
         IN_ROOT(the_superuser_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -381,6 +381,60 @@ static void who_serves_says_how_that_is_told(void **state)
     }
 }
 
+/* As the address has it: /none, or how many bytes it takes. */
+static bool reads_as_the_address_says(void *context, const HttpRequest *request, uint64_t *max)
+{
+    return str_to_u64(str_from_offset(http_request_head(request)->path, 1), max);
+}
+
+static void each_request_has_a_body_of_its_own_size(void **state)
+{
+    Fixture *f = *state;
+    char got[2000];
+    HttpServerOptions limits = http_server_defaults();
+    limits.body_max = 100;
+    limits.reads_body = reads_as_the_address_says;
+    http_server_free(f->server);
+    serve(f, &limits);
+    static const char several[] = "PUT /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab"
+                                  "PUT /9 HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabcdefghi"
+                                  "GET /0 HTTP/1.1\r\nHost: a\r\n\r\n"
+                                  "PUT /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                  "2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n";
+    int descriptor = connect_raw(f);
+    assert_true(send(descriptor, several, strlen(several), 0) > 0);
+    read_raw(f, descriptor, got, sizeof got, 0);
+    assert_non_null(strstr(got, "PUT /2 ab"));
+    assert_non_null(strstr(got, "PUT /9 abcdefghi"));
+    assert_non_null(strstr(got, "GET /0 "));
+    assert_non_null(strstr(got, "a body over the limit of 3 bytes"));
+    assert_null(strstr(got, "PUT /3"));
+    close(descriptor);
+}
+
+/* It is handed on when its head is there, and is the last: where the next one begins nobody knows. */
+static void a_body_that_is_not_wanted_is_not_read(void **state)
+{
+    Fixture *f = *state;
+    char got[2000];
+    HttpServerOptions limits = http_server_defaults();
+    limits.body_max = 1 << 20;
+    limits.reads_body = reads_as_the_address_says;
+    http_server_free(f->server);
+    serve(f, &limits);
+    static const char head[] = "PUT /none HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n"
+                               "Expect: 100-continue\r\n\r\nGET /0 HTTP/1.1\r\nHost: a\r\n\r\n";
+    int descriptor = connect_raw(f);
+    assert_true(send(descriptor, head, strlen(head), 0) > 0);
+    read_raw(f, descriptor, got, sizeof got, 0);
+    assert_true(str_starts(str_from_c(got), STR("HTTP/1.1 200 OK\r\n")));
+    assert_non_null(strstr(got, "Connection: close\r\n"));
+    assert_non_null(strstr(got, "PUT /none "));
+    assert_null(strstr(got, "GET /0"));
+    assert_int_equal(f->requests, 1);
+    close(descriptor);
+}
+
 static void a_request_that_does_not_end_is_ended(void **state)
 {
     Fixture *f = *state;
@@ -598,6 +652,8 @@ int main(void)
         ROW(a_head_is_answered_without_a_body),
         ROW(what_is_no_http_is_refused_and_ended),
         ROW(who_serves_says_how_that_is_told),
+        ROW(each_request_has_a_body_of_its_own_size),
+        ROW(a_body_that_is_not_wanted_is_not_read),
         ROW(a_request_that_does_not_end_is_ended),
         ROW(who_expects_it_is_told_to_continue),
         ROW(who_sends_without_end_is_ended),

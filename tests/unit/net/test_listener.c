@@ -146,6 +146,10 @@ static void there_is_no_plain_listener_on_a_port(void **state)
     Listener *second;
     Error err;
     assert_bug(if (listener_open(&options, &address, &second, &err)){});
+    /* But for one class of listeners: net/plain_server.h. */
+    options.is_without_tls = true;
+    assert_true(listener_open(&options, &address, &second, &err));
+    listener_close(second);
 }
 
 static void connections_outlive_their_listener(void **state)

@@ -151,26 +151,26 @@ static void joiner_with_a_wrong_clock_sees_both(void **state)
     "\",\"reason\":\"" reason "\",\"text\":\"x\",\"time_ms\":1" more "}"
 
 #define CLUSTER     ",\"cluster\":\"home\""
-#define CERTIFICATE ",\"certificate\":\"\""
-#define BUNDLE      ",\"bundle\":\"\""
+#define CERTIFICATE ",\"certificate\":\"c\""
+#define BUNDLE      ",\"bundle\":\"b\""
 #define GAIN        CLUSTER CERTIFICATE BUNDLE
 
 static void what_is_no_answer_is_refused(void **state)
 {
     Authority *authority = *state;
     static const char *const rows[][2] = {
-        { REPLY("perhaps", "none", ""), "out of its range" },
-        { REPLY("refused", "other", ""), "out of its range" },
+        { REPLY("perhaps", "none", ""), "'result': must be one of admitted|pending|refused" },
+        { REPLY("refused", "other", ""), "'reason': must be one of none|" },
         { REPLY("admitted", "none", ""), "admits without a certificate" },
         { REPLY("admitted", "none", CLUSTER CERTIFICATE), "admits without a certificate" },
         { REPLY("admitted", "none", CLUSTER BUNDLE), "admits without a certificate" },
         { REPLY("admitted", "none", CERTIFICATE BUNDLE), "admits without a certificate" },
-        { REPLY("admitted", "none", GAIN), "without telling where to" },
+        { REPLY("admitted", "none", GAIN), "without the address of a server" },
         { REPLY("admitted", "none", GAIN ",\"server\":\"S\",\"rpc_port\":1"), "name" },
-        { REPLY("admitted", "none", GAIN ",\"server\":\"s\",\"rpc_port\":0"), "its range" },
-        { REPLY("admitted", "none", GAIN ",\"server\":\"s\",\"rpc_port\":65536"), "its range" },
-        { REPLY("refused", "none", ",\"x\":1"), "field 'x' is not known" },
-        { "{\"format\":\"eden.join-reply/2\"}", "only 'eden.join-reply/1'" },
+        { REPLY("admitted", "none", GAIN ",\"server\":\"s\",\"rpc_port\":0"),
+          "'rpc_port': must be from 1" },
+        { REPLY("admitted", "none", GAIN ",\"server\":\"s\",\"rpc_port\":65536"), "to 65535" },
+        { "{\"format\":\"eden.join-reply/2\"}", "expected 'eden.join-reply/1'" },
         { "<html>", "the answer of the server" },
         { "", "the answer of the server" },
     };

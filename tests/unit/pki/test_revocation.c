@@ -53,22 +53,65 @@ static void reused_name_inherits_nothing(void **state)
     assert_int_equal(list.names[0].until_ms, NOW_MS + HOUR);
 }
 
-static void entries_go_when_their_certificates_have_expired(void **state)
+#define DAY REVOCATION_READINGS_MS
+
+static RevocationList four_entries(Arena *arena)
+{
+    RevocationList list = { 0 };
+    assert_goes(revocation_add_serial(arena, &list, STR("aa"), NOW_MS, &err));
+    assert_goes(revocation_add_serial(arena, &list, STR("ab"), NOW_MS + HOUR, &err));
+    assert_goes(revocation_set_name(arena, &list, STR("a"), STR_EMPTY, NOW_MS, &err));
+    assert_goes(revocation_set_name(arena, &list, STR("b"), STR_EMPTY, NOW_MS + HOUR, &err));
+    return list;
+}
+
+/* As in the store: printed, and read for the next change. */
+static void prune_stored(Arena *arena, RevocationList *list, int64_t now_ms)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    revocation_prune(list, now_ms);
+    revocation_print(list, &text);
+    assert_goes(revocation_read(arena, buf_str(&text), list, &err));
+}
+
+static void entries_go_when_their_certificates_have_expired_for_a_day(void **state)
 {
     Authority *authority = *state;
-    RevocationList list = { 0 };
-    assert_goes(revocation_add_serial(&authority->arena, &list, STR("aa"), NOW_MS, &err));
-    assert_goes(revocation_add_serial(&authority->arena, &list, STR("ab"), NOW_MS + HOUR, &err));
-    assert_goes(revocation_set_name(&authority->arena, &list, STR("a"), STR_EMPTY, NOW_MS, &err));
-    assert_goes(
-        revocation_set_name(&authority->arena, &list, STR("b"), STR_EMPTY, NOW_MS + HOUR, &err));
-    revocation_prune(&list, NOW_MS - 1);
+    RevocationList list = four_entries(&authority->arena);
+    prune_stored(&authority->arena, &list, NOW_MS);
+    prune_stored(&authority->arena, &list, NOW_MS + DAY - 1);
     assert_int_equal(list.serial_count + list.name_count, 4);
-    revocation_prune(&list, NOW_MS);
+    prune_stored(&authority->arena, &list, NOW_MS + DAY);
     assert_int_equal(list.serial_count, 1);
     assert_string_equal(list.serials[0].serial, "ab");
     assert_int_equal(list.name_count, 1);
     assert_string_equal(list.names[0].node, "b");
+    prune_stored(&authority->arena, &list, NOW_MS + 2 * (int64_t)DAY);
+    assert_int_equal(list.serial_count + list.name_count, 0);
+}
+
+/* Whatever it says meanwhile, and however often the list is written in that time. */
+static void a_clock_that_is_ahead_for_a_moment_drops_nothing(void **state)
+{
+    Authority *authority = *state;
+    static const int64_t ahead_ms[] = { HOUR, 2 * HOUR, 40 * 24 * HOUR, 3650 * 24 * HOUR };
+    for (size_t i = 0; i < COUNT_OF(ahead_ms); i++) {
+        int64_t before_ms = NOW_MS - 2 * HOUR;
+        RevocationList list = four_entries(&authority->arena);
+        for (int round = 0; round < 3; round++) {
+            prune_stored(&authority->arena, &list, before_ms);
+            prune_stored(&authority->arena, &list, before_ms + ahead_ms[i]);
+            prune_stored(&authority->arena, &list, before_ms + ahead_ms[i] + HOUR);
+            prune_stored(&authority->arena, &list, before_ms + 1);
+        }
+        assert_int_equal(list.serial_count + list.name_count, 4);
+        assert_fails(CHECK(&list, "web1", "ab"), ERROR_DENIED, "revoked");
+        /* And a list that has no reading yet, as the first of a new version. */
+        list = four_entries(&authority->arena);
+        prune_stored(&authority->arena, &list, before_ms + ahead_ms[i]);
+        prune_stored(&authority->arena, &list, before_ms);
+        assert_int_equal(list.serial_count + list.name_count, 4);
+    }
 }
 
 /* In any order of adding: found, sorted, and the same after a round through the store. */
@@ -109,21 +152,27 @@ static void damaged_lists_are_refused(void **state)
     Authority *authority = *state;
     static const char *const rows[][2] = {
         { LIST("{\"serial\":\"ab\",\"until_ms\":1},{\"serial\":\"aa\",\"until_ms\":1}", ""),
-          "serial 2 is invalid or out of order" },
+          "'serials/1': is out of order" },
         { LIST("{\"serial\":\"aa\",\"until_ms\":1},{\"serial\":\"aa\",\"until_ms\":1}", ""),
           "out of order" },
-        { LIST("{\"serial\":\"AA\",\"until_ms\":1}", ""), "serial 1 is invalid" },
-        { LIST("{\"serial\":\"\",\"until_ms\":1}", ""), "serial 1 is invalid" },
-        { LIST("{\"serial\":\"aa\"}", ""), "serial 1: 'until_ms' is missing" },
-        { LIST("1", ""), "serial 1: it is no object" },
+        { LIST("{\"serial\":\"AA\",\"until_ms\":1}", ""),
+          "'serials/0/serial': must be the serial of a certificate" },
+        { LIST("{\"serial\":\"\",\"until_ms\":1}", ""),
+          "'serials/0/serial': must be the serial of a certificate" },
+        { LIST("{\"serial\":\"aa\"}", ""), "'serials/0/until_ms': is missing" },
+        { LIST("1", ""), "'serials/0': must be an object" },
         { LIST("", "{\"node\":\"b\",\"enrolment\":\"\",\"until_ms\":1},"
                    "{\"node\":\"a\",\"enrolment\":\"\",\"until_ms\":1}"),
-          "name 2 is out of order" },
+          "'names/1': is out of order" },
         { LIST("", "{\"node\":\"../b\",\"enrolment\":\"\",\"until_ms\":1}"),
-          "name 1: invalid node name: character 1" },
-        { LIST("", "{\"node\":\"b\",\"enrolment\":\"1\",\"until_ms\":1}"), "name 1: an enrolment" },
-        { "{\"format\":\"eden.revocations/1\",\"serials\":[]}", "'names' is missing" },
-        { "{\"format\":\"eden.revocations/9\",\"serials\":[],\"names\":[]}", "only" },
+          "'names/0/node': invalid node name: character 1" },
+        { LIST("", "{\"node\":\"b\",\"enrolment\":\"1\",\"until_ms\":1}"),
+          "'names/0/enrolment': an enrolment" },
+        { "{\"format\":\"eden.revocations/1\",\"serials\":[]}", "'names': is missing" },
+        { "{\"format\":\"eden.revocations/1\",\"serials\":[],\"names\":[],\"clock_ms\":-1}",
+          "'clock_ms': must be from 0" },
+        { "{\"format\":\"eden.revocations/9\",\"serials\":[],\"names\":[]}",
+          "expected 'eden.revocations/1'" },
         { "", "the list of revocations: " },
     };
     RevocationList read;
@@ -139,6 +188,28 @@ static void damaged_lists_are_refused(void **state)
                  ERROR_INVALID, "character 1 is '-'");
     assert_fails(revocation_set_name(&authority->arena, &list, STR("x"), STR("1"), 1, &err),
                  ERROR_INVALID, "enrolment");
+}
+
+static void fields_of_a_newer_server_are_kept(void **state)
+{
+    Authority *authority = *state;
+    static const char text[] =
+        "{\"format\":\"eden.revocations/1\",\"serials\":[{\"serial\":\"aa\",\"until_ms\":1,"
+        "\"why\":\"stolen\"}],\"names\":[{\"node\":\"b\",\"enrolment\":\"\",\"until_ms\":1,\"by\":"
+        "7}],"
+        "\"crl\":[1,null]}";
+    RevocationList list;
+    AUTO_CLEAR(Buf) same = buf_make(1 << 16), grown = buf_make(1 << 16);
+    assert_goes(revocation_read(&authority->arena, str_from_c(text), &list, &err));
+    revocation_print(&list, &same);
+    assert_str(buf_str(&same), text);
+    assert_goes(revocation_add_serial(&authority->arena, &list, STR("a0"), NOW_MS, &err));
+    assert_goes(revocation_set_name(&authority->arena, &list, STR("b"), STR(FIRST), NOW_MS, &err));
+    revocation_print(&list, &grown);
+    static const char *const kept[] = { "\"why\":\"stolen\"", "\"by\":7", "\"crl\":[1,null]" };
+    for (size_t i = 0; i < COUNT_OF(kept); i++) {
+        assert_true(str_find(buf_str(&grown), str_from_c(kept[i]), 0) != STR_NOT_FOUND);
+    }
 }
 
 static void full_list_says_what_to_do(void **state)
@@ -166,9 +237,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         authority_test(revoked_serial_is_refused),
         authority_test(reused_name_inherits_nothing),
-        authority_test(entries_go_when_their_certificates_have_expired),
+        authority_test(entries_go_when_their_certificates_have_expired_for_a_day),
+        authority_test(a_clock_that_is_ahead_for_a_moment_drops_nothing),
         authority_test(lists_come_back),
         authority_test(damaged_lists_are_refused),
+        authority_test(fields_of_a_newer_server_are_kept),
         authority_test(full_list_says_what_to_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -229,6 +229,8 @@ static void rotations_begin_and_turn_back_where_they_can(void **state)
     assert_true(pin_equal(rotation_issuer(&other), &old_ca));
 }
 
+#define PIN_A "sha256:0100000000000000000000000000000000000000000000000000000000000000"
+
 static void states_come_back(void **state)
 {
     Authority *authority = *state;
@@ -247,7 +249,21 @@ static void states_come_back(void **state)
     }
 }
 
-#define PIN_A "sha256:0100000000000000000000000000000000000000000000000000000000000000"
+static void fields_of_a_newer_server_are_kept_by_each_move(void **state)
+{
+    Authority *authority = *state;
+    const char *text = "{\"format\":\"eden.rotation/1\",\"state\":\"steady\",\"present\":\"" PIN_A
+                       "\",\"next\":\"\",\"since_ms\":1,\"pace\":{\"per_s\":5}}";
+    Rotation read, moved;
+    Buf same = buf_make_in(&authority->arena, 4096), printed = buf_make_in(&authority->arena, 4096);
+    assert_goes(rotation_read(&authority->arena, str_from_c(text), &read, &err));
+    rotation_print(&read, &same);
+    assert_str(buf_str(&same), text);
+    assert_goes(rotation_begin(&read, &new_ca, NOW_MS, &moved, &err));
+    rotation_print(&moved, &printed);
+    assert_true(str_find(buf_str(&printed), STR("\"pace\":{\"per_s\":5}"), 0) != STR_NOT_FOUND);
+}
+
 #define ROTATION(state, next)                                                            \
     "{\"format\":\"eden.rotation/1\",\"state\":\"" state "\",\"present\":\"" PIN_A "\"," \
     "\"next\":\"" next "\",\"since_ms\":1}"
@@ -256,11 +272,12 @@ static void damaged_states_are_refused(void **state)
 {
     Authority *authority = *state;
     static const char *const rows[][2] = {
-        { ROTATION("other", ""), "no such state" },
-        { ROTATION("steady", PIN_A), "not expected" },
-        { ROTATION("issue", ""), "not in its form" },
-        { ROTATION("issue", PIN_A), "both CAs are the same" },
-        { "{\"format\":\"eden.rotation/0\"}", "only 'eden.rotation/1'" },
+        { ROTATION("other", ""), "'state': must be one of steady|prepare|" },
+        { ROTATION("steady", PIN_A), "'next': must be empty in state 'steady'" },
+        { ROTATION("issue", ""), "'next': must be the pin of a CA in state 'issue'" },
+        { ROTATION("issue", "sha256:1"), "'next': a pin is written" },
+        { ROTATION("issue", PIN_A), "'next': is the same CA as 'present'" },
+        { "{\"format\":\"eden.rotation/0\"}", "expected 'eden.rotation/1'" },
         { "{", "the state of the CA" },
     };
     Rotation read;
@@ -278,6 +295,7 @@ int main(void)
         authority_test(each_state_says_what_it_waits_for),
         authority_test(rotations_begin_and_turn_back_where_they_can),
         authority_test(states_come_back),
+        authority_test(fields_of_a_newer_server_are_kept_by_each_move),
         authority_test(damaged_states_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,8 +112,8 @@ static void other_texts_are_refused(void **state)
          "\"time_ms\":0,\"trusted\":[]}"),
         ("{\"format\":\"eden.trust-report/1\",\"issuer\":\"\",\"serial\":\"\",\"not_after_ms\":0,"
          "\"time_ms\":0,\"trusted\":[1]}"),
-        ("{\"format\":\"eden.trust-report/1\",\"issuer\":\"\",\"serial\":\"\",\"not_after_ms\":0,"
-         "\"time_ms\":0,\"trusted\":[],\"more\":1}"),
+        ("{\"format\":\"eden.trust-report/2\",\"issuer\":\"\",\"serial\":\"\",\"not_after_ms\":0,"
+         "\"time_ms\":0,\"trusted\":[]}"),
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         TrustNotice notice;
@@ -125,12 +125,26 @@ static void other_texts_are_refused(void **state)
     }
 }
 
+static void reports_of_newer_nodes_are_read(void **state)
+{
+    TrustReport report;
+    Error err;
+    assert_true(trust_report_read(
+        &arena,
+        STR("{\"format\":\"eden.trust-report/1\",\"issuer\":\"\",\"serial\":\"ab\","
+            "\"not_after_ms\":0,\"time_ms\":7,\"trusted\":[],\"more\":1}"),
+        &report, &err));
+    assert_false(report.has_issuer);
+    assert_int_equal(report.time_ms, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_notice_is_read_as_it_was_written),
         cmocka_unit_test(who_signs_must_be_trusted),
         cmocka_unit_test(only_cas_are_in_a_bundle),
+        cmocka_unit_test(reports_of_newer_nodes_are_read),
         cmocka_unit_test(other_texts_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

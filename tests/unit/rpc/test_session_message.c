@@ -65,6 +65,8 @@ static void test_bad_hellos(void **state)
     in = hello();
     in.hello.watches[0].position.revision = -1;
     assert_false(node_round(&arena, &in, &out, &err));
+    in.hello.watches[0].position.revision = SESSION_REVISION_MAX + 1;
+    assert_false(node_round(&arena, &in, &out, &err));
     in = hello();
     in.hello.watches[0].position.store = STR_EMPTY;
     assert_false(node_round(&arena, &in, &out, &err));
@@ -92,6 +94,24 @@ static void test_other_protocols_are_told_with_both_numbers(void **state)
     assert_true(session_protocol_check(SESSION_PROTOCOL, "the node", &err));
 }
 
+static void test_the_newest_protocol_of_both_is_chosen(void **state)
+{
+    static const struct {
+        uint32_t oldest, newest, chosen; /* 0: none */
+    } rows[] = {
+        { 1, 0, 1 }, /* of before there was a range */
+        { 1, 1, 1 }, { 1, 7, 1 }, { 2, 7, 0 }, { 2, 0, 0 }, { 0, 0, 0 }, { 0, 7, 1 }, { 3, 1, 0 },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        NodeHello offer = { .protocol = rows[i].oldest, .protocol_newest = rows[i].newest };
+        uint32_t chosen = 0;
+        Error err;
+        bool ok = session_protocol_choose(&offer, &chosen, &err);
+        assert_int_equal(ok, rows[i].chosen != 0);
+        assert_true(!ok || chosen == rows[i].chosen);
+    }
+}
+
 static void test_records(void **state)
 {
     AUTO_CLEAR(Arena) arena;
@@ -117,9 +137,13 @@ static void test_records(void **state)
     assert_false(node_round(&arena, &in, &out, &err));
     records[0].sequence = 0;
     assert_false(node_round(&arena, &in, &out, &err));
-    records[0] = (Record){ 1, (RecordKind)4, STR("k"), STR("x"), 0 };
+    records[0].sequence = (uint64_t)INT64_MAX + 1;
     in.record_count = 1;
     assert_false(node_round(&arena, &in, &out, &err));
+    /* A kind of a newer node comes through, to be refused. */
+    records[0] = (Record){ 1, (RecordKind)77, STR("k"), STR("x"), 0 };
+    assert_true(node_round(&arena, &in, &out, &err));
+    assert_int_equal(out.records[0].kind, 77);
 }
 
 static void test_server_messages(void **state)
@@ -131,6 +155,15 @@ static void test_server_messages(void **state)
     assert_true(server_round(&arena, &in, &out, &err));
     assert_int_equal(out.hello.sequence, 6);
     in.hello.store = STR_EMPTY;
+    assert_false(server_round(&arena, &in, &out, &err));
+    in.hello.store = STR("store");
+    in.hello.refused[0] = (RefusedWatch){ 3, STR("no range 'x'") };
+    in.hello.refused_count = 1;
+    assert_true(server_round(&arena, &in, &out, &err));
+    assert_int_equal(out.hello.refused_count, 1);
+    assert_int_equal(out.hello.refused[0].watch, 3);
+    assert_str(out.hello.refused[0].reason, "no range 'x'");
+    in.hello.refused[0].reason = STR("a\nb");
     assert_false(server_round(&arena, &in, &out, &err));
 
     in = (ServerMessage){ .kind = SERVER_PING, .ping = { UINT64_MAX } };
@@ -196,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_hello_comes_back),
         cmocka_unit_test(test_bad_hellos),
         cmocka_unit_test(test_other_protocols_are_told_with_both_numbers),
+        cmocka_unit_test(test_the_newest_protocol_of_both_is_chosen),
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_server_messages),
         cmocka_unit_test(test_many_empty_parts_are_bounded),

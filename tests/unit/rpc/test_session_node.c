@@ -11,7 +11,7 @@ typedef struct Owner {
     SessionNode *session;
     Arena arena;
     NodeMessage last;
-    uint32_t connects, disconnects, sent, server, batches, skews, restarts;
+    uint32_t connects, disconnects, sent, server, batches, skews, restarts, refused;
     uint64_t ticket;
     WatchPosition position;
     bool full; /* nothing can be sent */
@@ -60,7 +60,15 @@ static void skewed(void *context, int64_t server_ms, int64_t node_ms)
     ((Owner *)context)->skews++;
 }
 
+static void watch_refused(void *context, uint32_t watch, Str reason)
+{
+    assert_int_equal(watch, 0);
+    assert_str(reason, "unknown");
+    ((Owner *)context)->refused++;
+}
+
 static const SessionNodeOps ops = {
+    .watch_refused = watch_refused,
     .connect = connect_to,
     .disconnect = disconnect,
     .can_send = can_send,
@@ -173,6 +181,35 @@ static void test_sends_what_the_server_has_not(void **state)
     say(owner, &(ServerMessage){ .kind = SERVER_ACK, .ack = { 3, NULL, 0 } });
     assert_int_equal(outbox_counts(owner->outbox).records, 0);
     assert_int_equal(owner->skews, loop_wall_ms(owner->loop) > SESSION_SKEW_MS ? 1 : 0);
+}
+
+static void greet_refusing(Owner *owner, uint32_t watch)
+{
+    session_node_connected(owner->session);
+    assert_int_equal(owner->last.hello.protocol, SESSION_PROTOCOL_OLDEST);
+    assert_int_equal(owner->last.hello.protocol_newest, SESSION_PROTOCOL);
+    say(owner, &(ServerMessage){
+                   .kind = SERVER_HELLO,
+                   .hello = { 1, STR("srv"), 0, 0, STR("s1"), { { watch, STR("unknown") } }, 1 } });
+}
+
+static void test_a_refused_watch_leaves_the_session(void **state)
+{
+    Owner *owner = *state;
+    greet_refusing(owner, 0);
+    assert_int_equal(owner->refused, 1);
+    assert_int_equal(state_of(owner), SESSION_LIVE);
+    assert_int_equal(owner->last.kind, NODE_RECORDS);
+    assert_int_equal(owner->last.record_count, 3);
+    tell(owner, 11, 11, false, true);
+    assert_failed(owner, "changes of a watch that was refused");
+}
+
+static void test_only_a_watch_can_be_refused(void **state)
+{
+    Owner *owner = *state;
+    greet_refusing(owner, 1);
+    assert_failed(owner, "a watch is refused that was not asked for");
 }
 
 static void test_a_ping_is_answered_when_there_is_room(void **state)
@@ -330,6 +367,8 @@ int main(void)
         TEST(test_changes_follow_one_another),
         TEST(test_changes_before_others_are_taken),
         TEST(test_unknown_store_must_begin_anew),
+        TEST(test_a_refused_watch_leaves_the_session),
+        TEST(test_only_a_watch_can_be_refused),
         TEST(test_a_ping_is_answered_when_there_is_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -215,13 +215,32 @@ static void test_other_protocol(void **state)
     assert_string_equal(owner->why.text, "the node speaks protocol 2, and this eden speaks 1");
 }
 
-static void test_forbidden_watch(void **state)
+static void test_a_refused_watch_leaves_the_session(void **state)
 {
     Owner *owner = *state;
-    hello(owner, 1, STR("web1"), STR("secrets"));
+    say(owner, &(NodeMessage){ .kind = NODE_HELLO,
+                               .hello = { .protocol = 1,
+                                          .protocol_newest = 9,
+                                          .node = STR("web1"),
+                                          .epoch = 5,
+                                          .watches = { { STR("secrets"), { STR("s1"), 8 } },
+                                                       { STR("w"), { STR("s1"), 8 } } },
+                                          .watch_count = 2 } });
     session_server_loaded(owner->session, (SessionCursor){ 0 }, NULL);
-    assert_int_equal(owner->why.kind, ERROR_DENIED);
-    assert_int_equal(owner->unwatches, 0);
+    assert_true(session_server_is_live(owner->session));
+    assert_int_equal(owner->last.kind, SERVER_HELLO);
+    assert_int_equal(owner->last.hello.protocol, 1);
+    assert_int_equal(owner->last.hello.refused_count, 1);
+    assert_int_equal(owner->last.hello.refused[0].watch, 0);
+    assert_str(owner->last.hello.refused[0].reason, "not for you");
+    assert_int_equal(owner->watches, 1);
+    records(owner, 1, 1, 1);
+    assert_int_equal(owner->applies, 1);
+    session_server_applied(owner->session, NULL, 0, NULL);
+    /* Nothing was told of it, so nothing can be taken. */
+    say(owner, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, 8 } });
+    assert_int_equal(owner->why.kind, ERROR_INVALID);
+    assert_int_equal(owner->unwatches, 1);
 }
 
 static void test_records_before_the_answer(void **state)
@@ -423,7 +442,7 @@ int main(void)
         TEST(test_without_hello),
         TEST(test_other_name),
         TEST(test_other_protocol),
-        TEST(test_forbidden_watch),
+        TEST(test_a_refused_watch_leaves_the_session),
         TEST(test_records_before_the_answer),
         TEST(test_garbage),
         TEST(test_known_records_are_acknowledged_and_not_taken),

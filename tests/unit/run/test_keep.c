@@ -110,6 +110,23 @@ static void the_oldest_go_when_there_are_too_many(void **state)
     close_world(&world);
 }
 
+static void a_run_does_not_keep_more_than_there_is_room_for(void **state)
+{
+    World world = open_world(state);
+    Error err;
+    scratch_put(world.scratch, "root/d/a", "first\n");
+    scratch_put(world.scratch, "root/d/b", "second\n");
+    scratch_put(world.scratch, "root/d/c", "3rd\n");
+    atomic_store(&world.keep.room, 12);
+    assert_true(keep_path(&world.keep, world.host, STR("/d"), note, &world, &err));
+    assert_str(buf_str(&world.noted), "directory /d 755  -\n"
+                                      "file /d/a 644  b640\n"
+                                      "file /d/b 644  -\n"
+                                      "file /d/c 644  11c5\n");
+    assert_int_equal(count_kept(&world), 2);
+    close_world(&world);
+}
+
 #define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)
 
 int main(void)
@@ -119,6 +136,7 @@ int main(void)
         SCRATCH_TEST(equal_contents_are_kept_once_and_come_back),
         SCRATCH_TEST(paths_are_noted_with_all_that_is_in_them),
         SCRATCH_TEST(the_oldest_go_when_there_are_too_many),
+        SCRATCH_TEST(a_run_does_not_keep_more_than_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,6 +135,28 @@ static void test_note_of_a_site_is_not_that_of_a_place(void **state)
         resume_load(fixture->state, &fixture->arena, STR("site"), STR("/srv/site"), &found));
 }
 
+static void test_fields_of_a_newer_eden_stay(void **state)
+{
+    Fixture *fixture = *state;
+    AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
+    DirectoryEntry *entries;
+    uint32_t count;
+    Resume found;
+    Str text = STR("{\"format\":\"eden.resume/1\",\"home\":\"/srv/site\",\"resumes\":true,"
+                   "\"argv\":[\"\"],\"steps\":[{\"id\":\"a\",\"boot\":\"b\",\"asked_ms\":1}],"
+                   "\"later\":{\"deep\":[1]}}");
+    save(fixture, "/srv/site", true);
+    assert_true(directory_open_child(&fixture->directory, "resume", &folder, &fixture->err));
+    assert_true(directory_list(&folder, &fixture->arena, 10, &entries, &count, &fixture->err));
+    const char *name = entries[0].name.data;
+    assert_true(directory_write(&folder, name, text, false, &fixture->err));
+    assert_true(resume_load(fixture->state, &fixture->arena, STR_EMPTY, STR("/srv/site"), &found));
+    assert_int_equal(found.argc, 1);
+    assert_true(resume_save(&fixture->directory, &found, &fixture->err));
+    assert_true(directory_read(&folder, &fixture->arena, name, 4096, &text, &fixture->err));
+    assert_true(str_ends(text, STR(",\"later\":{\"deep\":[1]}}\n")));
+}
+
 static void test_sites_have_notes_of_their_own(void **state)
 {
     Fixture *fixture = *state;
@@ -222,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_STATE(test_note_comes_back_as_it_was),
         WITH_STATE(test_note_of_a_site_is_not_that_of_a_place),
+        WITH_STATE(test_fields_of_a_newer_eden_stay),
         WITH_STATE(test_sites_have_notes_of_their_own),
         WITH_STATE(test_note_by_place_moves_to_the_name),
         WITH_STATE(test_note_by_place_stays_until_the_other_is_written),

@@ -122,6 +122,37 @@ static void too_many_secrets_leave_nothing_to_show(void **state)
     assert_shown(fixture, "anything", "(not shown: there are too many secrets to look for)");
 }
 
+static void texts_keys_and_numbers_of_a_value_are_searched(void **state)
+{
+    Fixture *fixture = *state;
+    Arena *arena = &fixture->arena;
+    List *list = list_new(arena, 2);
+    list_push(arena, list, value_string(STR("a s3cr3t-hunter2 b")));
+    list_push(arena, list, value_int(48151623));
+    Map *map = map_new(arena, 3);
+    map_set_str(arena, map, STR("s3cr3t-hunter2"), value_list(list));
+    map_set_str(arena, map, STR("own"), marked("abc"));
+    map_set_str(arena, map, STR("plain"), value_int(42));
+    Value hidden = secrets_scrub_value(fixture->secrets, value_map(map), arena);
+    assert_str(value_get_text(hidden, "own"), "(secret)");
+    secrets_add(fixture->secrets, marked("s3cr3t-hunter2"));
+    secrets_add(fixture->secrets, value_with_secret(value_int(48151623)));
+    Value shown = secrets_scrub_value(fixture->secrets, value_map(map), arena);
+    const MapEntry *found = map_find_str(shown.map, STR("(secret)"));
+    assert_non_null(found);
+    assert_str(value_str(found->value.list->items[0]), "a (secret) b");
+    assert_str(value_str(found->value.list->items[1]), "(secret)");
+    assert_int_equal(map_find_str(shown.map, STR("plain"))->value.integer, 42);
+}
+
+static void a_text_cut_before_points_is_hidden(void **state)
+{
+    Fixture *fixture = *state;
+    secrets_add(fixture->secrets, marked("s3cr3t-hunter2"));
+    assert_shown(fixture, "echo s3cr3t-hun ...", "echo (secret) ...");
+    assert_shown(fixture, "echo s3cr3t-hun is another word", "echo s3cr3t-hun is another word");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -134,6 +165,8 @@ int main(void)
         TEST(secrets_may_come_between_two_texts),
         TEST(a_long_text_may_end_within_a_secret),
         TEST(too_many_secrets_leave_nothing_to_show),
+        TEST(texts_keys_and_numbers_of_a_value_are_searched),
+        TEST(a_text_cut_before_points_is_hidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,7 +256,7 @@ static inline void put_node(Fixture *f, const char *name, const char *enrolment)
     snprintf(record.enrolment, sizeof record.enrolment, "%s", enrolment);
     node_record_print(&record, &text);
     connect_server(f);
-    put(f, cluster_key_node(f->arena, STORE_KEYS_PREFIX, str_from_c(name)), buf_str(&text));
+    put(f, cluster_key_node(f->arena, KEYS_PREFIX, str_from_c(name)), buf_str(&text));
 }
 
 /* --- HTTP ---------------------------------------------------------------------------------------- */
@@ -328,7 +328,7 @@ static inline void revoke_serial(Fixture *f, Str serial)
     assert_true(revocation_add_serial(f->arena, &list, serial,
                                       loop_wall_ms(f->world.loop) + PKI_DAY_MS, &err));
     revocation_print(&list, &text);
-    put(f, cluster_key_revocations(f->arena, STORE_KEYS_PREFIX), buf_str(&text));
+    put(f, cluster_key_revocations(f->arena, KEYS_PREFIX), buf_str(&text));
 }
 
 static inline void make_token(Fixture *f, Token *out)

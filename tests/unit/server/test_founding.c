@@ -27,11 +27,11 @@ static void got(void *context, const StoreReply *reply, const Error *err)
     assert_null(err);
     answer->count = reply->ops[0].count;
     answer->value =
-        answer->count > 0 ? arena_copy(answer->arena, reply->ops[0].kvs[0].value) : STR_EMPTY;
+        answer->count > 1 ? arena_copy(answer->arena, reply->ops[0].kvs[1].value) : STR_EMPTY;
     loop_stop(answer->loop);
 }
 
-/* All that the store of the cluster has: the first key is the node, the second what it trusts. */
+/* All that the store of the cluster has: the first key is its layout, the second the node. */
 static Got read_store(Scratch *scratch)
 {
     AUTO(Loop) *loop = loop_new();
@@ -91,7 +91,7 @@ static void a_cluster_has_a_ca_a_store_and_a_node(void **state)
     assert_string_equal(node.chain.items[0].identity.cluster, "blue");
     Got record = read_store(scratch);
     NodeRecord kept;
-    assert_int_equal(record.count, 3); /* the node, its trust, the id of the store */
+    assert_int_equal(record.count, 4); /* the node, its trust, the id of the store, its layout */
     assert_true(node_record_read(arena, record.value, &kept, &err));
     assert_true(kept.is_server);
     assert_string_equal(kept.enrolment, node.chain.items[0].enrolment);
@@ -156,7 +156,7 @@ static void what_a_killed_one_left_is_no_cluster(void **state)
     assert_false(pin_equal(&first, &second));
     Got record = read_store(scratch);
     NodeRecord kept;
-    assert_int_equal(record.count, 3); /* the node, its trust, the id of the store */
+    assert_int_equal(record.count, 4); /* the node, its trust, the id of the store, its layout */
     assert_true(node_record_read(&scratch->arena, record.value, &kept, &err));
     assert_string_equal(kept.name, "s2");
 }
@@ -284,21 +284,21 @@ static void settings_are_read_strictly(void **state)
         { "{\"format\":\"eden.server/"
           "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\",\"rpc\":\"a\","
           "\"api\":\"b\",\"names\":[]}",
-          "'names' is empty" },
+          "'names': must not be empty" },
         { "{\"format\":\"eden.server/"
           "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\",\"rpc\":\"a\","
           "\"api\":\"b\",\"names\":[1]}",
-          "list of texts" },
+          "'names/0': must be a text" },
         { "{\"format\":\"eden.server/"
           "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\",\"rpc\":\"a\","
           "\"api\":\"b\",\"names\":[\"a\"],\"more\":1}",
-          "line 1: field 'more' is not known" },
+          "'more': there is no such field" },
         { "{\"format\":\"eden.server/1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\",\n"
           "\"rcp\":\"a\",\"api\":\"b\",\"names\":[\"a\"]}",
-          "line 2: field 'rcp' is not known; did you mean 'rpc'?" },
+          "line 2: 'rcp': there is no such field; did you mean 'rpc'?" },
         { "{\"format\":\"eden.server/1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\","
           "\"rpc\":\"a\",\"api\":\"b\",\"names\":[\"a\"],\"connections_per_address\":0}",
-          "'connections_per_address' is 1 to" },
+          "'connections_per_address': must be from 1 to" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         ServerSettings settings;

@@ -293,7 +293,7 @@ static void older_protocols_are_refused(void **state)
     /* And of joining. */
     const Pin *pin = &f->ca.chain.items[0].pin;
     assert_int_equal(request(f, pin, "POST", "/v1/join", STR("{\"format\":\"eden.join/0\"}")), 400);
-    assert_non_null(strstr(arena_copy_c(f->arena, f->response), "only 'eden.join/1' is spoken"));
+    assert_non_null(strstr(arena_copy_c(f->arena, f->response), "expected 'eden.join/1'"));
 }
 
 /* --- Joining -------------------------------------------------------------------------------------- */
@@ -425,9 +425,9 @@ static void reused_name_inherits_nothing(void **state)
                              STR("{\"metadata\":{\"labels\":{\"role\":\"vault\"}}}")),
                      200);
     connect_server(f);
-    Str order = cluster_key_orders(f->arena, STORE_KEYS_PREFIX, STR("web1"));
+    Str order = cluster_key_orders(f->arena, KEYS_PREFIX, STR("web1"));
     order = arena_join(f->arena, order, STR("1"), STR_EMPTY);
-    put(f, cluster_key_facts(f->arena, STORE_KEYS_PREFIX, STR("web1")), STR("{\"secret\":1}"));
+    put(f, cluster_key_facts(f->arena, KEYS_PREFIX, STR("web1")), STR("{\"secret\":1}"));
     put(f, order, STR("secret"));
     grpc_client_free(TAKE(f->client));
     assert_int_equal(request(f, NULL, "DELETE", "/v1/nodes/web1", STR_EMPTY), 200);
@@ -480,7 +480,7 @@ static void who_is_removed_is_cut_off(void **state)
     connect_server(f);
     f->closed = false;
     StoreOp op = { .kind = STORE_DELETE,
-                   .key = cluster_key_node(f->arena, STORE_KEYS_PREFIX, STR("web1")) };
+                   .key = cluster_key_node(f->arena, KEYS_PREFIX, STR("web1")) };
     Buf request = buf_make_in(f->arena, BUF_UNLIMITED);
     txn_request_encode(&(StoreTxn){ .success = &op, .success_count = 1 }, &request);
     assert_int_equal(ask(f, method_rows[METHOD_STORE_TXN].path, buf_str(&request)), GRPC_OK);

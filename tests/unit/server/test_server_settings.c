@@ -52,16 +52,16 @@ static void what_makes_no_sense_is_refused(void **state)
     } cases[] = {
         { START "}", NULL },
         { START ",\"node_life_s\":10}", NULL },
-        { START ",\"node_life_s\":9}", "'node_life_s' is 10 to" },
+        { START ",\"node_life_s\":9}", "'node_life_s': must be from 10 to" },
         { START ",\"node_life_s\":-1}", "'node_life_s'" },
         { START ",\"serving_life_s\":9999999999}", "'serving_life_s'" },
         { START ",\"serving_life_s\":\"1d\"}", "serving_life_s" },
         { START ",\"connections_per_address\":0}", "connections_per_address" },
-        { START ",\"more\":1}", "is not known" },
+        { START ",\"more\":1}", "'more': there is no such field" },
         { NAMED("[\"10.0.0.1\",\"::1\",\"s1.example.org\"]"), NULL },
-        { NAMED("[\"s1\",\"no host\"]"), "'names': 'no host' is neither" },
-        { NAMED("[\"\"]"), "'names'" },
-        { NAMED("[]"), "'names' is empty" },
+        { NAMED("[\"s1\",\"no host\"]"), "'names/1': 'no host' is neither" },
+        { NAMED("[\"\"]"), "'names/0'" },
+        { NAMED("[]"), "'names': must not be empty" },
         { LISTENING("0.0.0.0"), NULL },
         { LISTENING("[::]:65535"), NULL },
         { LISTENING("0.0.0.0:1337x"), "server.json: line 2: 'rpc': '1337x' is no port" },
@@ -83,11 +83,39 @@ static void what_makes_no_sense_is_refused(void **state)
     }
 }
 
+static void every_limit_of_nodes_can_be_set(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    ServerSettings settings;
+    Error err;
+    assert_true(server_settings_read(
+        &arena,
+        STR(START ",\"node_sessions_per_second\":1001,\"node_sessions_burst\":1002,"
+                  "\"node_bytes_per_second\":1003,\"node_bytes_burst\":1004,"
+                  "\"node_records_per_second\":1005,\"node_records_burst\":1006,"
+                  "\"node_results_bytes\":1007}"),
+        &settings, &err));
+    assert_int_equal(settings.node_limits.sessions.per_second, 1001);
+    assert_int_equal(settings.node_limits.records.burst, 1006);
+    assert_int_equal(settings.node_limits.results_bytes, 1007);
+    assert_true(
+        server_settings_read(&arena, STR(START ",\"node_bytes_burst\":7}"), &settings, &err));
+    assert_int_equal(settings.node_limits.bytes.burst, 7);
+    NodeLimits usual = NODE_LIMITS_DEFAULT;
+    assert_int_equal(settings.node_limits.results_bytes, usual.results_bytes);
+    Buf text = buf_make_in(&arena, BUF_UNLIMITED);
+    server_settings_print(&settings, &text);
+    assert_true(str_find(buf_str(&text), STR("\"node_bytes_burst\": 7\n}"), 0) != STR_NOT_FOUND);
+    assert_true(str_find(buf_str(&text), STR("node_results_bytes"), 0) == STR_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_printed_is_read),
         cmocka_unit_test(what_makes_no_sense_is_refused),
+        cmocka_unit_test(every_limit_of_nodes_can_be_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "lossy_store.h"
 #include "store/keys.h"
 #include "unit.h"
 
@@ -193,6 +194,37 @@ static void test_a_newer_session_elsewhere_is_left_alone(void **state)
     assert_string_equal(f->value, "another server");
 }
 
+/* Its key was put and the answer got lost: the next beat finds the key, which is its own. */
+static void test_a_claim_whose_answer_was_lost_is_recognized(void **state)
+{
+    static const Fate fates[] = { FATE_WELL, FATE_ANSWER_LOST };
+    Fixture *f = *state;
+    LossyStore lossy;
+    Store *store = lossy_open(&lossy, f->loop, f->store, fates, COUNT_OF(fates));
+    Presence *presence = presence_new(f->loop, store, KEYS_PREFIX, STR("s1"));
+    Seat *seat = presence_enter(presence, &(Sitter){ .node = STR("web1"),
+                                                     .boot_id = STR("b1"),
+                                                     .version = STR("1"),
+                                                     .evicted = evicted,
+                                                     .context = f });
+    presence_beat(seat);
+    pass(f, 10);
+    assert_true(look(f));
+    Error err;
+    assert_true(store_lease_revoke(f->store, f->lease, lease_ignored, NULL, &err));
+    assert_false(look(f));
+    for (int i = 0; i < 4; i++) {
+        presence_beat(seat);
+        pass(f, 5000);
+        assert_true(look(f));
+        assert_int_equal(f->evictions, 0);
+    }
+    assert_int_equal(lossy.sent, 3);
+    presence_leave(seat);
+    presence_free(presence);
+    arena_clear(&lossy.arena);
+}
+
 static void test_a_removed_node_is_not_there(void **state)
 {
     Fixture *f = *state;
@@ -215,6 +247,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_the_later_session_has_the_seat, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_lease_that_was_lost_is_taken_anew, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_claim_whose_answer_was_lost_is_recognized, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_removed_node_is_not_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_newer_session_elsewhere_is_left_alone, set_up,

@@ -2,23 +2,26 @@
 
 #include <stdlib.h>
 
+#include "failing_store.h"
+#include "ready_state.h"
 #include "unit.h"
 
 typedef struct Fixture {
     Loop *loop;
     Store *store;
+    FailingStore *failing; /* the same */
     SessionFeed *feed;
     uint32_t messages, changes, resets;
     bool complete;
     int64_t revision, told_last; /* of the last message, of its last change */
-    int failures;
 } Fixture;
 
 static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     f->loop = loop_new_virtual(1);
-    f->store = store_open_memory(f->loop, &(StoreSettings){ .keep_revisions = -1 });
+    f->failing = failing_store_open(f->loop);
+    f->store = &f->failing->base;
     *state = f;
     return 0;
 }
@@ -51,12 +54,6 @@ static void told(void *context, const Changes *changes)
         changes->change_count > 0 ? changes->changes[changes->change_count - 1].revision : 0;
 }
 
-static void failed(void *context, const Error *why)
-{
-    Fixture *f = context;
-    f->failures++;
-}
-
 static void start(Fixture *f, bool reset, int64_t revision)
 {
     Error err;
@@ -67,7 +64,6 @@ static void start(Fixture *f, bool reset, int64_t revision)
                                                         .reset = reset,
                                                         .revision = revision,
                                                         .tell = told,
-                                                        .failed = failed,
                                                         .context = f },
                                  &f->feed, &err));
     pass(f, 10);
@@ -142,7 +138,117 @@ static void test_a_page_that_was_compacted_starts_all_anew(void **state)
     taken(f);
     assert_true(f->complete);
     assert_int_equal(f->changes, FEED_PAGE_KEYS + 10);
-    assert_int_equal(f->failures, 0);
+}
+
+/* The session goes on: what could not be read is told when the store is back. */
+static void test_a_store_that_cannot_be_read_is_asked_again(void **state)
+{
+    Fixture *f = *state;
+    Error broken;
+    error_set(&broken, ERROR_OS, "disk I/O error");
+    put_many(f, 3);
+    f->failing->reads = &broken;
+    start(f, true, 0);
+    pass(f, 60000);
+    assert_int_equal(f->messages, 0);
+    f->failing->reads = NULL;
+    pass(f, 2000);
+    assert_int_equal(f->messages, 1);
+    assert_int_equal(f->changes, 3);
+    taken(f);
+    f->failing->reads = &broken;
+    failing_store_break_watch(f->failing, &broken);
+    int64_t last = put(f, "a/later", "1");
+    pass(f, 60000);
+    assert_int_equal(f->messages, 1);
+    f->failing->reads = NULL;
+    pass(f, 2000);
+    assert_int_equal(f->messages, 2);
+    assert_int_equal(f->told_last, last);
+    assert_int_equal(f->resets, 1);
+    /* Also when it breaks while the node has something to take. */
+    f->failing->reads = &broken;
+    failing_store_break_watch(f->failing, &broken);
+    taken(f);
+    put(f, "a/latest", "1");
+    f->failing->reads = NULL;
+    pass(f, 2000);
+    assert_int_equal(f->messages, 3);
+}
+
+/* What the state knows costs no read, also while the store does not answer. */
+static void test_one_key_is_told_from_the_state(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    put(f, "/eden/nodes/web1", "1");
+    put(f, "/eden/nodes/web2", "1");
+    ClusterStore at = { f->loop, f->store, STR("/eden") };
+    State *known = ready_state(&at, NULL);
+    f->failing->hangs = true;
+    SessionFeedOptions options = { .loop = f->loop,
+                                   .store = f->store,
+                                   .state = known,
+                                   .range = { .key = STR("/eden/nodes/web1"), .is_known = true },
+                                   .watch = 3,
+                                   .reset = true,
+                                   .tell = told,
+                                   .context = f };
+    assert_true(session_feed_new(&options, &f->feed, &err));
+    assert_int_equal(f->messages, 0);
+    pass(f, 1);
+    assert_int_equal(f->messages, 1);
+    assert_int_equal(f->resets, 1);
+    assert_int_equal(f->changes, 1);
+    assert_true(f->complete);
+    assert_int_equal(f->revision, state_age(known).revision);
+    taken(f);
+    failing_store_release(f->failing);
+    put(f, "/eden/nodes/web2", "2");
+    int64_t last = put(f, "/eden/nodes/web1", "2");
+    pass(f, 10);
+    assert_int_equal(f->messages, 2);
+    assert_int_equal(f->told_last, last);
+    session_feed_free(TAKE(f->feed));
+    /* That there is none is known, too. */
+    options.range.key = STR("/eden/nodes/web9");
+    assert_true(session_feed_new(&options, &f->feed, &err));
+    pass(f, 1);
+    assert_int_equal(f->resets, 2);
+    assert_int_equal(f->changes, 0);
+    state_free(known);
+    session_feed_free(TAKE(f->feed));
+}
+
+/* The log begins behind what the state knows: told from there, it would have to be told again at once. */
+static void test_a_state_that_is_behind_is_not_asked(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    put(f, "/eden/nodes/web1", "1");
+    ClusterStore at = { f->loop, f->store, STR("/eden") };
+    State *known = ready_state(&at, NULL);
+    state_stop(known);
+    int64_t last = put(f, "/eden/nodes/web1", "2"), revision;
+    assert_true(store_compact(f->store, last, put_done, &revision, &err));
+    pass(f, 10);
+    SessionFeedOptions options = { .loop = f->loop,
+                                   .store = f->store,
+                                   .state = known,
+                                   .range = { .key = STR("/eden/nodes/web1"), .is_known = true },
+                                   .watch = 3,
+                                   .revision = state_age(known).revision,
+                                   .tell = told,
+                                   .context = f };
+    assert_true(session_feed_new(&options, &f->feed, &err));
+    pass(f, 10);
+    assert_int_equal(f->resets, 1);
+    assert_int_equal(f->told_last, last);
+    assert_int_equal(f->revision, last);
+    taken(f);
+    assert_int_equal(f->messages, 1);
+    session_feed_free(TAKE(f->feed));
+    state_free(known);
 }
 
 static void test_nothing_comes_before_the_last_was_taken(void **state)
@@ -223,6 +329,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pages_are_of_one_revision, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_page_that_was_compacted_starts_all_anew, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_store_that_cannot_be_read_is_asked_again, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_one_key_is_told_from_the_state, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_state_that_is_behind_is_not_asked, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_nothing_comes_before_the_last_was_taken, set_up,
                                         tear_down),

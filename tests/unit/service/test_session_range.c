@@ -19,7 +19,7 @@ static void test_what_a_node_may_read(void **state)
     check(&arena, "node", "/eden/nodes/web1", "");
     check(&arena, "orders", "/eden/orders/web1/", "/eden/orders/web10");
     check(&arena, "version", "/eden/current_version", "");
-    check(&arena, "trust", "/eden/objects/pki/trust", "");
+    check(&arena, "trust", "/eden/internal/pki/trust", "");
 }
 
 static void test_nothing_else(void **state)

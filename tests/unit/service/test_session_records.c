@@ -197,7 +197,7 @@ static void test_marks_lead_there_and_back(void **state)
     Arena *arena = *state;
     const SessionMark marks[] = {
         { { 0xabcdef, 7 }, 0 },
-        { { UINT64_MAX, UINT64_MAX }, UINT64_MAX, UINT64_MAX, INT64_MAX, SESSION_LIMIT_RESULTS },
+        { { UINT64_MAX, INT64_MAX }, INT64_MAX, INT64_MAX, INT64_MAX, SESSION_LIMIT_RESULTS },
         { { 1, 0 }, 3, 4, 5, SESSION_LIMIT_RATE }
     };
     for (unsigned i = 0; i < COUNT_OF(marks); i++) {
@@ -232,6 +232,40 @@ static void test_marks_lead_there_and_back(void **state)
     }
 }
 
+static void test_fields_of_a_newer_server_stay_in_the_mark(void **state)
+{
+    Arena *arena = *state;
+    const char *text =
+        "{\"format\":\"eden.session/1\",\"epoch\":\"0000000000abcdef\",\"sequence\":7,"
+        "\"lost\":0,\"stored\":0,\"limited_ms\":0,\"limit\":\"none\",\"zone\":[1]}";
+    SessionMark mark;
+    Error err;
+    assert_true(session_mark_read(arena, str_from_c(text), &mark, &err));
+    assert_str(session_mark_print(arena, &mark), text);
+}
+
+static void test_what_was_lost_is_a_number_of_json(void **state)
+{
+    assert_int_equal(session_lost_add(1, 2), 3);
+    assert_int_equal(session_lost_add(INT64_MAX, 1), INT64_MAX);
+    assert_int_equal(session_lost_add(1, UINT64_MAX), INT64_MAX);
+}
+
+static void test_unknown_kinds_are_refused_one_by_one(void **state)
+{
+    Arena *arena = *state;
+    const Record records[] = { { 1, (RecordKind)(RECORD_LOG + 1), STR("a"), STR("1"), 0 },
+                               { 2, RECORD_FACTS, STR(""), STR("{}"), 0 },
+                               { 3, (RecordKind)UINT32_MAX, STR("b"), STR("2"), 4 } };
+    make(arena, records, COUNT_OF(records));
+    assert_int_equal(writes.op_count, 1);
+    assert_int_equal(writes.refusal_count, 2);
+    assert_int_equal(writes.unknown_count, 2);
+    assert_int_equal(writes.refusals[1].sequence, 3);
+    assert_str(writes.refusals[0].reason, "this server does not know this kind of record");
+    assert_int_equal(writes.lost, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +279,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(nodes_write_what_is_theirs_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_worst_message_fits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_marks_lead_there_and_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fields_of_a_newer_server_stay_in_the_mark, set_up,
+                                        tear_down),
+        cmocka_unit_test(test_what_was_lost_is_a_number_of_json),
+        cmocka_unit_test_setup_teardown(test_unknown_kinds_are_refused_one_by_one, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

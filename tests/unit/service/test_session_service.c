@@ -163,6 +163,11 @@ static int set_up_limited(void **state)
                                              .results_bytes = 2000 });
 }
 
+static int set_up_few_sessions(void **state)
+{
+    return set_up_with(state, &(NodeLimits){ .sessions = { .per_second = 1, .burst = 3 } });
+}
+
 static int tear_down(void **state)
 {
     Fixture *f = *state;
@@ -495,11 +500,6 @@ static void test_what_a_node_may_not_is_refused(void **state)
     Fixture *f = *state;
     Node node;
     node_open(f, &node);
-    say_hello(&node, "web1", "facts", 0);
-    wait_end(&node);
-    assert_int_equal(node.status, GRPC_PERMISSION_DENIED);
-    node_close(&node);
-    node_open(f, &node);
     say_hello(&node, "web2", NULL, 0);
     wait_end(&node);
     assert_int_equal(node.status, GRPC_PERMISSION_DENIED);
@@ -510,6 +510,80 @@ static void test_what_a_node_may_not_is_refused(void **state)
     assert_int_equal(node.status, GRPC_PERMISSION_DENIED);
     node_close(&node);
     check_value(f, "/eden/sessions/web1", NULL);
+}
+
+/* What a newer node asks and sends beyond what is known here is refused, and nothing else. */
+static void test_a_newer_node_keeps_its_session(void **state)
+{
+    Fixture *f = *state;
+    Node node;
+    node_open(f, &node);
+    say_hello(&node, "web1", "facts", 0);
+    wait_hello(&node);
+    assert_int_equal(node.hello.refused_count, 1);
+    assert_str(node.hello.refused[0].reason, "this server has no range 'facts' for nodes");
+    tell_one(&node, 1, (RecordKind)9, "later", "1");
+    assert_int_equal(node.refusals, 1);
+    assert_int_equal(node.acked, 1);
+    tell_one(&node, 2, RECORD_FACTS, "", "2");
+    check_value(f, "/eden/facts/web1", "2");
+    assert_false(node.ended);
+    assert_int_equal(store_status(f->store).watches, 0);
+    node_close(&node);
+}
+
+static void test_fields_of_a_newer_server_stay_in_the_mark(void **state)
+{
+    Fixture *f = *state;
+    put(f, "/eden/sessions/web1",
+        "{\"format\":\"eden.session/1\",\"epoch\":\"0000000000000001\",\"sequence\":0,\"lost\":0,"
+        "\"zone\":{\"name\":\"north\"}}");
+    Node node;
+    open_live(f, &node);
+    tell_one(&node, 1, RECORD_FACTS, "", "1");
+    tell_one(&node, 2, RECORD_FACTS, "", "2");
+    Str mark = get(f, "/eden/sessions/web1").value;
+    assert_true(str_find(mark, STR("\"sequence\":2"), 0) != STR_NOT_FOUND);
+    assert_true(str_find(mark, STR(",\"zone\":{\"name\":\"north\"}}"), 0) != STR_NOT_FOUND);
+    node_close(&node);
+}
+
+/* What this server does not know of a record is for those who do. */
+static void test_fields_of_a_newer_node_are_stored_as_they_came(void **state)
+{
+    static const char facts[] = "{\"os\":\"debian\",\"later\":{\"deep\":[1,null]}}";
+    static const char status[] = "{\"at_ms\":7,\"later\":true}";
+    static const char trust[] =
+        "{\"format\":\"eden.trust-report/1\",\"issuer\":\"\",\"serial\":\"0a\",\"not_after_ms\":7,"
+        "\"time_ms\":8,\"trusted\":[],\"later\":\"field\"}";
+    Fixture *f = *state;
+    Node node;
+    open_live(f, &node);
+    tell_one(&node, 1, RECORD_FACTS, "", facts);
+    tell_one(&node, 2, RECORD_STATUS, "configured/success", status);
+    tell_one(&node, 3, RECORD_STATUS, "trust", trust);
+    assert_int_equal(node.refusals, 0);
+    check_value(f, "/eden/facts/web1", facts);
+    check_value(f, "/eden/status/configured/success/web1", status);
+    check_value(f, "/eden/trust/web1", trust);
+    node_close(&node);
+}
+
+static void test_fields_of_a_newer_server_reach_the_node(void **state)
+{
+    static const char record[] = "{\"format\":\"eden.node/1\",\"name\":\"web1\",\"later\":[1,{}]}";
+    Fixture *f = *state;
+    Node node;
+    put(f, "/eden/nodes/web1", record);
+    node_open(f, &node);
+    say_hello(&node, "web1", "node", 0);
+    while (node.change_messages == 0) {
+        assert_false(node.ended);
+        world_run(&f->world);
+    }
+    assert_int_equal(node.changes.change_count, 1);
+    assert_str(node.changes.changes[0].value, record);
+    node_close(&node);
 }
 
 static void test_a_removed_node_writes_nothing(void **state)
@@ -680,6 +754,32 @@ static void test_who_sends_too_much_waits_and_nobody_else(void **state)
     node_close(&node);
 }
 
+/* Whatever becomes of them: each is a line of the log, and most are a write of the store. */
+static void test_who_opens_session_after_session_is_refused_and_nobody_else(void **state)
+{
+    Fixture *f = *state;
+    Node node = { 0 };
+    uint32_t taken = 0;
+    while (node.status != GRPC_UNAVAILABLE) {
+        node_open(f, &node);
+        say_hello(&node, taken % 2 == 0 ? "web3" : "web1", NULL, 0);
+        while (!node.ended && (taken % 2 == 0 || !node.has_hello)) {
+            world_run(&f->world);
+        }
+        node_close(&node);
+        taken++;
+        assert_true(taken < 1000);
+    }
+    assert_true(taken > 3);
+    assert_false(node.has_hello);
+    f->name = "web2";
+    put(f, "/eden/nodes/web2", "{}");
+    node_open(f, &node);
+    say_hello(&node, "web2", NULL, 0);
+    wait_hello(&node);
+    node_close(&node);
+}
+
 static void test_results_beyond_their_room_are_refused(void **state)
 {
     Fixture *f = *state;
@@ -732,6 +832,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_much_at_once_arrives_piece_by_piece, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_newer_session_ends_the_older, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_newer_node_keeps_its_session, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fields_of_a_newer_server_stay_in_the_mark, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_fields_of_a_newer_node_are_stored_as_they_came, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_fields_of_a_newer_server_reach_the_node, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_watches_tell_all_and_then_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_watch_goes_on_or_starts_anew_when_it_cannot, set_up,
                                         tear_down),
@@ -746,6 +853,9 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_who_sends_too_much_waits_and_nobody_else,
                                         set_up_limited, tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_who_opens_session_after_session_is_refused_and_nobody_else, set_up_few_sessions,
+            tear_down),
         cmocka_unit_test_setup_teardown(test_results_beyond_their_room_are_refused, set_up_limited,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_results_are_counted_before_they_are_refused_for_good,

@@ -1,14 +1,27 @@
 /* The service over a Unix socket, with the memory store behind it. */
 #include "net/grpc_client.h"
 #include "net/world.h"
+#include "ready_state.h"
 #include "service/store_message.h"
 #include "service/store_service.h"
+#include "store/backend.h"
+
+/* The store as a state sees it whose watch is late. */
+typedef struct LateStore {
+    Store base;
+    Store *real;
+    StoreWatchSpec spec;
+    StoreWatch watch;
+    LoopTimer timer;
+} LateStore;
 
 typedef struct Fixture {
     World world;
     Scratch *scratch;
     Arena arena;
     Store *store;
+    LateStore late;
+    ClusterStore at; /* with a state behind it */
     StoreService *service;
     Dispatch *dispatch;
     GrpcServer *server;
@@ -45,7 +58,73 @@ static void connect_client(Fixture *f, const Http2Header *metadata, uint32_t cou
     f->client = grpc_client_new(&options);
 }
 
-static int set_up(void **state)
+static bool late_txn(Store *base, const StoreTxn *txn, size_t bytes, StoreDone *done, void *context,
+                     Error *err)
+{
+    return store_txn(((LateStore *)base)->real, txn, done, context, err);
+}
+
+static bool late_watch(Store *base, const StoreWatchSpec *spec, StoreWatch **out, Error *err)
+{
+    LateStore *late = (LateStore *)base;
+    late->spec = *spec;
+    *out = &late->watch;
+    return true;
+}
+
+static void late_nothing(StoreWatch *watch)
+{
+}
+
+static bool late_revision(Store *base, StoreDone *done, void *context, Error *err)
+{
+    return store_revision(((LateStore *)base)->real, done, context, err);
+}
+
+/* Knows nothing of what others write. */
+static StoreStatus late_status(const Store *base, bool looks)
+{
+    StoreStatus status = store_status(((const LateStore *)base)->real);
+    status.revision = 0;
+    return status;
+}
+
+static const StoreBackend late_backend = { .txn = late_txn,
+                                           .revision = late_revision,
+                                           .watch = late_watch,
+                                           .watch_ack = late_nothing,
+                                           .watch_cancel = late_nothing,
+                                           .status = late_status };
+
+/* Tells the state of "/eden/nodes/web1", which is put meanwhile. */
+static void late_tell(void *context)
+{
+    LateStore *late = context;
+    int64_t revision = store_status(late->real).revision;
+    StoreEvent event = { .kv = { .key = STR("/eden/nodes/web1"),
+                                 .value = STR("1"),
+                                 .create_revision = revision,
+                                 .mod_revision = revision,
+                                 .version = 1 } };
+    StoreBatch batch = { .events = &event, .count = 1, .revision = revision };
+    late->spec.done(late->spec.context, &batch);
+}
+
+static void late_open(Fixture *f)
+{
+    LateStore *late = &f->late;
+    late->base = (Store){ .backend = &late_backend, .loop = f->world.loop };
+    late->real = f->store;
+    late->watch.store = &late->base;
+    loop_timer_init(&late->timer, f->world.loop, late_tell, late);
+    f->at = (ClusterStore){ f->world.loop, &late->base, STR("/eden") };
+    f->at.state = new_state(&f->at, NULL);
+    while (late->spec.done == NULL) {
+        world_pass(&f->world, 1);
+    }
+}
+
+static int set_up_as(void **state, bool is_late)
 {
     scratch_set_up(state);
     Fixture *f = calloc(1, sizeof *f);
@@ -55,7 +134,10 @@ static int set_up(void **state)
     arena_init(&f->arena, ARENA_UNLIMITED);
     f->is_operator = true;
     f->store = store_open_memory(f->world.loop, NULL);
-    f->service = store_service_new(f->store);
+    if (is_late) {
+        late_open(f);
+    }
+    f->service = store_service_new(is_late ? &f->late.base : f->store, f->at.state);
     MethodBinding bindings[STORE_SERVICE_METHODS];
     store_service_bind(f->service, bindings);
     f->dispatch = dispatch_new(bindings, COUNT_OF(bindings), describe, f);
@@ -73,6 +155,16 @@ static int set_up(void **state)
     return 0;
 }
 
+static int set_up(void **state)
+{
+    return set_up_as(state, false);
+}
+
+static int set_up_late(void **state)
+{
+    return set_up_as(state, true);
+}
+
 static int tear_down(void **state)
 {
     Fixture *f = *state;
@@ -82,7 +174,12 @@ static int tear_down(void **state)
     world_pass(&f->world, 0);
     dispatch_free(f->dispatch);
     store_service_free(f->service);
+    if (f->at.state != NULL) {
+        loop_timer_stop(&f->late.timer);
+        state_stop(f->at.state);
+    }
     store_close(f->store);
+    state_free(f->at.state);
     world_close(&f->world);
     arena_clear(&f->arena);
     free(f);
@@ -159,6 +256,21 @@ static void test_transactions(void **state)
     AUTO_CLEAR(Buf) bytes = buf_make(BUF_UNLIMITED);
     buf_put(&bytes, STR("\xff\xff"));
     call(f, METHOD_STORE_TXN, &bytes);
+    assert_int_equal(f->status, GRPC_INVALID_ARGUMENT);
+}
+
+/* Whoever puts a key and then asks for what the server knows is shown it. */
+static void test_who_writes_is_answered_when_the_state_has_it(void **state)
+{
+    Fixture *f = *state;
+    loop_timer_start(&f->late.timer, 50);
+    put(f, STR("/eden/nodes/web1"), STR("1"));
+    assert_int_equal(f->status, GRPC_OK);
+    assert_non_null(state_find(f->at.state, STR("/eden/nodes/web1")));
+    /* Reads do not wait, nor does who is refused. */
+    StoreReply reply = one(f, (StoreOp){ .kind = STORE_RANGE, .key = STR("/eden/nodes/web1") });
+    assert_int_equal(reply.ops[0].kv_count, 1);
+    put(f, STR(""), STR("x"));
     assert_int_equal(f->status, GRPC_INVALID_ARGUMENT);
 }
 
@@ -335,6 +447,27 @@ static void test_status(void **state)
     assert_true(status.writable);
 }
 
+static void put_by_another(void *context, const StoreReply *reply, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    f->batch.revision = reply->revision;
+    loop_stop(f->world.loop);
+}
+
+static void test_status_asks_for_the_revision(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    assert_true(store_put(f->store, STR("a"), STR("1"), 0, put_by_another, f, &err));
+    world_run(&f->world);
+    AUTO_CLEAR(Buf) nothing = buf_make(BUF_UNLIMITED);
+    call(f, METHOD_STORE_STATUS, &nothing);
+    StoreStatus status;
+    assert_true(status_reply_decode(&f->arena, f->response, &status, &err));
+    assert_int_equal(status.revision, f->batch.revision);
+}
+
 static void test_who_may_not_call_is_refused(void **state)
 {
     Fixture *f = *state;
@@ -368,6 +501,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_transactions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_who_writes_is_answered_when_the_state_has_it,
+                                        set_up_late, tear_down),
         cmocka_unit_test_setup_teardown(test_leases, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_watch_tells_all_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_slow_watch_goes_on_where_it_was, set_up, tear_down),
@@ -375,6 +510,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_compacted_watch_is_told_to_read_anew, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_status_asks_for_the_revision, set_up_late, tear_down),
         cmocka_unit_test_setup_teardown(test_status, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_who_may_not_call_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_other_protocols_are_refused, set_up, tear_down),

@@ -2,7 +2,7 @@
  * store is one in memory in which writing fails when told to. */
 #include <stdlib.h>
 
-#include "store/store_inner.h"
+#include "store/local_store.h"
 #include "sys/loop.h"
 #include "unit.h"
 
@@ -28,7 +28,7 @@ static int set_up(void **state)
     Fixture *f = calloc(1, sizeof *f);
     f->loop = loop_new_virtual(1);
     f->store = store_open_memory(f->loop, NULL);
-    real = f->store->writer->kind;
+    real = ((LocalStore *)f->store)->writer->kind;
     f->failing = *real;
     f->failing.begin = fail_to_write;
     *state = f;
@@ -89,11 +89,11 @@ static void keys_go_when_they_can(void **state)
 {
     Fixture *f = *state;
     grant(f);
-    f->store->writer->kind = &f->failing;
+    ((LocalStore *)f->store)->writer->kind = &f->failing;
     pass(f, 15000);
     assert_true(has_key(f));
     assert_int_equal(store_look(f->store).leases, 1);
-    f->store->writer->kind = real;
+    ((LocalStore *)f->store)->writer->kind = real;
     pass(f, 2000);
     assert_false(has_key(f));
     assert_int_equal(store_look(f->store).leases, 0);
@@ -104,12 +104,12 @@ static void what_is_over_is_not_kept_alive(void **state)
     Fixture *f = *state;
     Error err;
     grant(f);
-    f->store->writer->kind = &f->failing;
+    ((LocalStore *)f->store)->writer->kind = &f->failing;
     pass(f, 15000);
     assert_true(store_lease_keep_alive(f->store, 7, lease_done, f, &err));
     pass(f, 1);
     assert_int_equal(f->err.kind, ERROR_NOT_FOUND);
-    f->store->writer->kind = real;
+    ((LocalStore *)f->store)->writer->kind = real;
     pass(f, 2000);
     assert_false(has_key(f));
 }

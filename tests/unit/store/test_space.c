@@ -1,5 +1,5 @@
 /* What is taken while the disk is full. */
-#include "store/store_inner.h"
+#include "store/local_store.h"
 #include "unit.h"
 
 static void what_may_put_something_needs_room(void **state)
@@ -36,9 +36,11 @@ static void the_reserve_and_free_pages_count_as_room(void **state)
         int64_t free, spare;
         bool is_short;
     } rows[] = {
-        { { .bytes = 100, .is_there = true }, 50, 0, false },
-        { { .bytes = 100, .is_there = true }, 49, 0, true },
-        { { .bytes = 100, .is_there = true }, 49, 1, false },
+        { { .bytes = 100, .held = 100 }, 50, 0, false },
+        { { .bytes = 100, .held = 100 }, 49, 0, true },
+        { { .bytes = 100, .held = 100 }, 49, 1, false },
+        { { .bytes = 100, .held = 25 }, 124, 0, true }, /* what a full disk had left for it */
+        { { .bytes = 100, .held = 25 }, 125, 0, false },
         { { .bytes = 100 }, 149, 0, true },
         { { .bytes = 100 }, 150, 0, false },
         { { .bytes = 0 }, 0, 0, false }, /* nothing is kept back */

@@ -9,7 +9,7 @@
 #include "store/store.h"
 
 /* In place of libc's, also for SQLite: those of the write-ahead log are counted. */
-static int log_syncs;
+static _Atomic int log_syncs;
 
 static int sync_by(long call, int descriptor)
 {
@@ -149,7 +149,7 @@ static void purged_rows_are_gone(void **state)
 {
     Scratch *scratch = *state;
     const char *folder = scratch_place(scratch, "store");
-    StoreSettings settings = { .keep_revisions = 10 };
+    StoreSettings settings = { .keep_revisions = 10, .keep_ms = -1 };
     AUTO(Loop) *loop = loop_of();
     Store *store;
     Error err;
@@ -263,6 +263,22 @@ static void what_others_added_to_the_schema_is_refused(void **state)
     }
 }
 
+/* As the backups of an earlier version have it. */
+static void a_copy_of_the_file_becomes_a_store(void **state)
+{
+    Scratch *scratch = *state;
+    const char *path = scratch_place(scratch, "store/store.db");
+    const char *to = scratch_place(scratch, "copy");
+    Error err;
+    fill(scratch_place(scratch, "store"));
+    assert_false(store_restore(to, path, STR("0000"), &err));
+    assert_int_equal(err.kind, ERROR_OS);
+    assert_true(store_restore(to, path, STR_EMPTY, &err));
+    assert_false(store_restore(to, path, STR_EMPTY, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    assert_int_equal(open_kind(to, &err), ERROR_NONE);
+}
+
 /* What an index says is not compared with its table by a quick check. */
 static void a_check_compares_indexes_with_their_tables(void **state)
 {
@@ -284,6 +300,66 @@ static void a_check_compares_indexes_with_their_tables(void **state)
                   "PRAGMA writable_schema = RESET");
     assert_false(sqlite_engine_check(path, NULL, NULL, &seen, &err));
     assert_int_equal(err.kind, ERROR_OS);
+}
+
+typedef struct Load {
+    Loop *loop;
+    Store *store;
+    uint32_t started, running;
+} Load;
+
+static void load_put(Load *load);
+
+static void load_done(void *context, const StoreReply *reply, const Error *err)
+{
+    Load *load = context;
+    assert_null(err);
+    load->running--;
+    if (load->started < 4000) {
+        load_put(load);
+    } else if (load->running == 0) {
+        loop_stop(load->loop);
+    }
+}
+
+static void load_put(Load *load)
+{
+    Error err;
+    char key[16], value[1000] = "";
+    snprintf(key, sizeof key, "%u", load->started++ % 500);
+    load->running++;
+    assert_true(store_put(load->store, str_from_c(key), str_from(value, sizeof value), 0, load_done,
+                          load, &err));
+}
+
+/* Somebody writes all the time, and a thread copies the log meanwhile: it starts over all the same, and
+ * nothing is lost on the way. */
+static void the_log_stays_small_under_constant_load(void **state)
+{
+    enum {
+        PAGES = 40,
+    };
+    Scratch *scratch = *state;
+    const char *folder = scratch_place(scratch, "store");
+    StoreSettings settings = { .wal_pages = PAGES };
+    AUTO(Loop) *loop = loop_new();
+    Load load = { .loop = loop };
+    Error err;
+    assert_true(store_open_sqlite(loop, folder, &settings, &load.store, &err));
+    for (int i = 0; i < 16; i++) {
+        load_put(&load);
+    }
+    loop_run(loop);
+    struct stat log;
+    assert_int_equal(stat(scratch_place(scratch, "store/store.db-wal"), &log), 0);
+    /* Eight times its limit and a group; a commit of each put alone has four pages and more. */
+    assert_true(log.st_size <= (8 * PAGES + 16 * 8) * 4200);
+    int64_t revision = store_status(load.store).revision;
+    store_close(load.store);
+    EngineState seen;
+    assert_true(
+        sqlite_engine_check(scratch_place(scratch, "store/store.db"), NULL, NULL, &seen, &err));
+    assert_int_equal(seen.revision, revision);
 }
 
 /* Acknowledged means on the disk: every commit of the writer is synced. */
@@ -324,7 +400,11 @@ int main(void)
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(what_others_added_to_the_schema_is_refused, scratch_set_up,
                                         scratch_tear_down),
+        cmocka_unit_test_setup_teardown(a_copy_of_the_file_becomes_a_store, scratch_set_up,
+                                        scratch_tear_down),
         cmocka_unit_test_setup_teardown(a_check_compares_indexes_with_their_tables, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(the_log_stays_small_under_constant_load, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(every_commit_is_synced, scratch_set_up, scratch_tear_down),
     };

@@ -1,8 +1,8 @@
 /* Who watches a key, compared with looking at everybody. */
 #include <stdlib.h>
 
+#include "store/local_store.h"
 #include "store/request.h"
-#include "store/store_inner.h"
 #include "unit.h"
 
 enum {
@@ -10,12 +10,12 @@ enum {
 };
 
 typedef struct Watcher {
-    StoreWatch watch;
+    LocalWatch watch;
     char key[8], end[8];
     bool in, found;
 } Watcher;
 
-static void note(StoreWatch *watch, void *context)
+static void note(LocalWatch *watch, void *context)
 {
     Watcher *watcher = (Watcher *)watch;
     assert_false(watcher->found);
@@ -33,7 +33,7 @@ static Str word(Loop *chance, char *out)
 
 static void make(Loop *chance, Watcher *watcher)
 {
-    StoreWatch *watch = &watcher->watch;
+    LocalWatch *watch = &watcher->watch;
     watch->spec.key = watch->node.key = word(chance, watcher->key);
     switch (loop_random(chance) % 3) {
     case 0: /* one key */
@@ -54,7 +54,7 @@ static void finds_exactly_those_whose_range_has_the_key(void **state)
     for (uint64_t seed = 1; seed <= 10; seed++) {
         AUTO(Loop) *chance = loop_new_virtual(seed);
         Watcher *watchers = calloc(WATCHES, sizeof *watchers);
-        StoreWatch *root = NULL;
+        LocalWatch *root = NULL;
         for (int step = 0; step < 2000; step++) {
             Watcher *watcher = &watchers[loop_random(chance) % WATCHES];
             if (watcher->in) {

@@ -1,7 +1,7 @@
 /* Against a bus of its own: a dbus-daemon that the test starts. */
 #include "sys/bus.h"
 
-#include "scratch.h"
+#include "bus_daemon.h"
 #include "sys/process.h"
 
 #define DAEMON "org.freedesktop.DBus"
@@ -19,55 +19,6 @@ static const BusPatience patience = { 0 };
 
 #ifndef EDEN_STATIC
 
-static const char *const configuration =
-    "<busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen>"
-    "<policy context='default'>"
-    "<allow send_destination='*'/><allow send_type='signal'/><allow own='*'/>"
-    "<allow receive_type='signal'/><allow receive_type='method_call'/>"
-    "<allow receive_type='method_return'/><allow receive_type='error'/>"
-    "<deny own='org.example.Forbidden'/>"
-    "</policy></busconfig>\n";
-
-/* Until the daemon says where it listens. */
-static bool start_daemon(Fixture *fixture)
-{
-    int ends[2];
-    char address[512], print[32];
-    scratch_put(fixture->scratch, "bus.conf", configuration);
-    const char *config = arena_format(fixture->arena, "--config-file=%s%c",
-                                      scratch_place(fixture->scratch, "bus.conf"), '\0')
-                             .data;
-    if (pipe(ends) != 0) {
-        return false;
-    }
-    fixture->daemon = fork();
-    if (fixture->daemon == 0) {
-        close(ends[0]);
-        dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
-        snprintf(print, sizeof print, "--print-address=%d", ends[1]);
-        execlp("dbus-daemon", "dbus-daemon", config, "--nofork", print, (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    ssize_t len = read(ends[0], address, sizeof address - 1);
-    close(ends[0]);
-    if (len <= 1) {
-        print_error("dbus-daemon does not start; is the package dbus-daemon there?\n");
-        return false;
-    }
-    address[len - 1] = '\0';
-    return setenv("DBUS_SYSTEM_BUS_ADDRESS", address, 1) == 0;
-}
-
-static void end_daemon(Fixture *fixture)
-{
-    if (fixture->daemon > 0) {
-        kill(fixture->daemon, SIGKILL);
-        waitpid(fixture->daemon, NULL, 0);
-        fixture->daemon = 0;
-    }
-}
-
 static int set_up(void **state)
 {
     Fixture *fixture = calloc(1, sizeof *fixture);
@@ -76,7 +27,7 @@ static int set_up(void **state)
     fixture->scratch = scratch;
     fixture->arena = &fixture->scratch->arena;
     *state = fixture;
-    return failed != 0 || !start_daemon(fixture) ||
+    return failed != 0 || !bus_daemon_start(fixture->scratch, &fixture->daemon) ||
            !bus_open(BUS_SYSTEM, &fixture->bus, &fixture->err);
 }
 
@@ -84,7 +35,7 @@ static int tear_down(void **state)
 {
     Fixture *fixture = *state;
     bus_close(fixture->bus);
-    end_daemon(fixture);
+    bus_daemon_end(&fixture->daemon);
     void *scratch = fixture->scratch;
     free(fixture);
     return scratch_tear_down(&scratch);
@@ -356,7 +307,7 @@ static void a_lost_connection_is_told_and_not_kept(void **state)
     assert_true(bus_take(shared, BUS_SYSTEM, &bus, &fixture->err));
     assert_true(ask(fixture, bus, "ListNames", NULL, 0, NULL));
     bus_give(shared, bus);
-    end_daemon(fixture);
+    bus_daemon_end(&fixture->daemon);
     assert_false(ask(fixture, fixture->bus, "ListNames", NULL, 0, NULL));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
     BusSignal signal;

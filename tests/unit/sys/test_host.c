@@ -266,9 +266,11 @@ static void directories_are_made_once(void **state)
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
     assert_true(host_make_directory(fixture->host, STR("/a/b/c/"), 0775, true, &fixture->err));
     /* Who wants one of their own takes none that is there. */
-    assert_false(host_create_directory(fixture->host, STR("/a/b/c"), 0700, &fixture->err));
+    assert_false(host_create_directory(fixture->host, STR("/a/b/c"), 0700, HOST_KEEP_ID,
+                                       HOST_KEEP_ID, &fixture->err));
     assert_non_null(strstr(fixture->err.text, "File exists"));
-    assert_true(host_create_directory(fixture->host, STR("/a/b/own"), 0700, &fixture->err));
+    assert_true(host_create_directory(fixture->host, STR("/a/b/own"), 0700, HOST_KEEP_ID,
+                                      HOST_KEEP_ID, &fixture->err));
     umask(mask);
     assert_int_equal(info_of(fixture, "/a/b/c").mode, 0775);
     assert_int_equal(info_of(fixture, "/a").mode, 0755);
@@ -292,6 +294,25 @@ static void removes_trees(void **state)
     assert_true(host_remove(fixture->host, STR("/a/b"), &fixture->err));
     assert_false(host_remove(fixture->host, STR("/"), &fixture->err));
     assert_int_equal(access(fixture->folder, F_OK), 0);
+}
+
+static void removes_trees_deeper_than_descriptors_reach(void **state)
+{
+    Fixture *fixture = *state;
+    assert_true(host_make_directory(fixture->host, STR("/deep"), 0755, true, &fixture->err));
+    char root[PATH_MAX];
+    snprintf(root, sizeof root, "%s/deep", fixture->root);
+    int at = open(root, O_RDONLY | O_DIRECTORY);
+    for (int i = 0; i < 3000; i++) {
+        assert_int_equal(mkdirat(at, "d", 0755), 0);
+        int next = openat(at, "d", O_RDONLY | O_DIRECTORY);
+        assert_true(next >= 0);
+        close(at);
+        at = next;
+    }
+    close(at);
+    assert_true(host_remove(fixture->host, STR("/deep"), &fixture->err));
+    assert_int_equal(count_in(fixture, "/"), 0);
 }
 
 /* Runs `function` in a process of its own, which ends well when that answers true. */
@@ -606,6 +627,7 @@ int main(void)
         IN_ROOT(a_link_itself_is_seen_and_not_changed),
         IN_ROOT(directories_are_made_once),
         IN_ROOT(removes_trees),
+        IN_ROOT(removes_trees_deeper_than_descriptors_reach),
         IN_ROOT(what_is_mounted_is_not_removed),
         IN_ROOT(a_failed_write_changes_nothing),
         IN_ROOT(a_full_disk_leaves_the_old_file_alone),

@@ -5,10 +5,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "scratch.h"
-#include "sys/host.h"
+#include "sys/host_stream.h"
 
 enum {
     SOMEBODY = 12345,
@@ -60,7 +61,7 @@ static bool is_open(Host *host, Arena *arena, const char *directory)
     bool open = host_look(host, arena, path, 100, &info, &content, &err);
     assert_true(open || err.kind == ERROR_DENIED);
     if (!open) {
-        assert_non_null(strstr(err.text, "belongs to a user who does not own what it leads to"));
+        assert_non_null(strstr(err.text, "to what that user does not own"));
     }
     assert_int_equal(host_stat(host, path, &info, &err), open);
     assert_int_equal(host_write(host, made, &write, &err), open);
@@ -153,6 +154,220 @@ static void files_are_not_read_through_links_of_others(void **state)
     assert_true(str_eq_c(content, "precious"));
 }
 
+/* Who reads the message knows which link it is, also behind others, and what to do about it. */
+static void the_link_and_its_owner_are_named(void **state)
+{
+    Scratch *scratch = *state;
+    furnish(scratch);
+    AUTO(Host) *host = open_root(scratch, "root");
+    Error err;
+    FileInfo info;
+    Str content;
+    put_link(scratch, "root/homes", "home", 0);
+    put_link(scratch, "root/home/report", "/etc/private", SOMEBODY);
+    put_link(scratch, "root/home/first", "second", SOMEBODY);
+    put_link(scratch, "root/home/second", "/etc", SOMEBODY);
+    put_link(scratch, "root/home/another", "real", ANOTHER);
+    const struct {
+        const char *path, *link;
+        unsigned owner;
+    } cases[] = {
+        { "/homes/second/private", "/home/second", SOMEBODY },
+        { "/home/first/private", "/home/second", SOMEBODY },
+        { "/homes/report", "/home/report", SOMEBODY },
+        { "/home/another/x", "/home/another", ANOTHER },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Str path = str_from_c(cases[i].path);
+        assert_true(!host_read(host, &scratch->arena, path, 100, &content, &err));
+        Str expected = arena_format(
+            &scratch->arena,
+            "%s: '%s' is a symbolic link of user %u to what that user does not own, and root does "
+            "not follow it; to accept it, run 'chown -h root %s%s'",
+            cases[i].path, cases[i].link, cases[i].owner, scratch_place(scratch, "root"),
+            cases[i].link);
+        assert_true(str_starts(str_from_c(err.text), expected));
+    }
+    assert_int_equal(lchown(scratch_place(scratch, "root/home/second"), 0, 0), 0);
+    assert_true(host_stat(host, STR("/homes/second/private"), &info, &err));
+}
+
+static void put_name(Scratch *scratch, const char *file, const char *name)
+{
+    assert_int_equal(link(scratch_place(scratch, file), scratch_place(scratch, name)), 0);
+}
+
+/* A file of root, by a name in a directory of somebody else, would be given to them. */
+static void further_names_of_a_file_are_not_given_away(void **state)
+{
+    Scratch *scratch = *state;
+    furnish(scratch);
+    AUTO(Host) *host = open_root(scratch, "root");
+    make(scratch, "root/tmp", 0);
+    assert_int_equal(chmod(scratch_place(scratch, "root/tmp"), 01777), 0);
+    scratch_put(scratch, "root/home/own", "x");
+    scratch_put(scratch, "root/home/alone", "x");
+    assert_int_equal(chown(scratch_place(scratch, "root/home/own"), SOMEBODY, SOMEBODY), 0);
+    put_name(scratch, "root/etc/private", "root/home/planted");
+    put_name(scratch, "root/etc/private", "root/tmp/planted");
+    put_name(scratch, "root/etc/private", "root/etc/again");
+    put_name(scratch, "root/home/own", "root/home/own_again");
+    const struct {
+        const char *path;
+        bool is_open;
+    } cases[] = {
+        { "/home/planted", false }, { "/tmp/planted", false },
+        { "/home/own", true },      { "/home/alone", true }, /* what root itself put there */
+        { "/etc/again", true },
+    };
+    AUTO(Host) *below = NULL;
+    Error err;
+    assert_true(host_open_below(host, STR("/home"), &below, &err));
+    assert_false(host_set_owner(below, STR("/planted"), SOMEBODY, SOMEBODY, &err));
+    assert_true(host_set_owner(below, STR("/own_again"), SOMEBODY, SOMEBODY, &err));
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Str path = str_from_c(cases[i].path);
+        bool is_open = cases[i].is_open;
+        assert_int_equal(host_check_alone(host, path, &err), is_open);
+        if (!is_open) {
+            assert_int_equal(err.kind, ERROR_DENIED);
+            assert_non_null(strstr(err.text, "has further hard links"));
+        }
+        assert_int_equal(host_set_mode(host, path, 0640, &err), is_open);
+        assert_int_equal(host_set_owner(host, path, ANOTHER, ANOTHER, &err), is_open);
+        struct stat status;
+        if (i == 1) {
+            assert_int_equal(stat(scratch_place(scratch, "root/etc/private"), &status), 0);
+            assert_int_equal(status.st_uid, 0);
+            assert_int_not_equal(status.st_mode & 0777, 0640);
+        }
+    }
+}
+
+/* "u:12345:rwx" for all that is made in the directory: version 2, then tag, rights and id of each entry. */
+static void set_default_acl(Scratch *scratch, const char *name)
+{
+    static const struct {
+        uint16_t tag, rights;
+        uint32_t id;
+    } entries[] = {
+        { 1, 7, UINT32_MAX },  { 2, 7, SOMEBODY },    { 4, 5, UINT32_MAX },
+        { 16, 7, UINT32_MAX }, { 32, 5, UINT32_MAX },
+    };
+    unsigned char acl[4 + sizeof entries] = { 2 };
+    memcpy(acl + 4, entries, sizeof entries);
+    assert_int_equal(
+        setxattr(scratch_place(scratch, name), "system.posix_acl_default", acl, sizeof acl, 0), 0);
+}
+
+static bool has_acl(Scratch *scratch, const char *name)
+{
+    const char *place = scratch_place(scratch, name);
+    return getxattr(place, "system.posix_acl_access", NULL, 0) >= 0 ||
+           getxattr(place, "system.posix_acl_default", NULL, 0) >= 0;
+}
+
+/* With it they would read what root puts there for somebody else. */
+static void rights_that_a_directory_of_another_user_passes_on_are_dropped(void **state)
+{
+    Scratch *scratch = *state;
+    furnish(scratch);
+    AUTO(Host) *host = open_root(scratch, "root");
+    static const char *const folders[] = { "home", "etc" };
+    for (size_t i = 0; i < COUNT_OF(folders); i++) {
+        const char *folder = folders[i];
+        FileWrite write = { .content = STR("x"), .mode = 0640, .gid = HOST_KEEP_ID };
+        AUTO(HostWriter) *writer = NULL;
+        Arena *arena = &scratch->arena;
+        Error err;
+        set_default_acl(scratch, arena_format(arena, "root/%s", folder).data);
+        assert_true(host_write(host, arena_format(arena, "/%s/written", folder), &write, &err));
+        assert_true(
+            host_make_directory(host, arena_format(arena, "/%s/made", folder), 0750, false, &err));
+        assert_true(host_create_directory(host, arena_format(arena, "/%s/created", folder), 0750,
+                                          HOST_KEEP_ID, HOST_KEEP_ID, &err));
+        assert_true(
+            host_writer_open(host, arena_format(arena, "/%s/streamed", folder), &writer, &err));
+        static const char *const names[] = { "written", "made", "created", "streamed" };
+        for (size_t k = 0; k < COUNT_OF(names); k++) {
+            Str name = arena_format(arena, "root/%s/%s", folder, names[k]);
+            assert_int_equal(has_acl(scratch, name.data), i == 1); /* root's own is root's wish */
+        }
+    }
+}
+
+/* A program is given names, which it looks up whenever it likes. */
+static void paths_for_programs_cannot_be_exchanged_by_others(void **state)
+{
+    Scratch *scratch = *state;
+    Arena *arena = &scratch->arena;
+    furnish(scratch);
+    AUTO(Host) *host = open_root(scratch, "root");
+    make(scratch, "root/home/real/by_root", 0);
+    make(scratch, "root/srv", 0);
+    make(scratch, "root/srv/theirs", SOMEBODY);
+    make(scratch, "root/srv/shared", 0);
+    make(scratch, "root/tmp", 0);
+    make(scratch, "root/tmp/by_root", 0);
+    make(scratch, "root/tmp/theirs", SOMEBODY);
+    make(scratch, "root/all", 0);
+    assert_int_equal(chmod(scratch_place(scratch, "root/srv/shared"), 0775), 0);
+    assert_int_equal(chmod(scratch_place(scratch, "root/tmp"), 01777), 0);
+    assert_int_equal(chmod(scratch_place(scratch, "root/all"), 0777), 0);
+    put_link(scratch, "root/home/to_srv", "/srv", 0);
+    put_link(scratch, "root/srv/to_root", "/", 0);
+    const struct {
+        const char *path, *real, *told;
+    } cases[] = {
+        { "/srv", "/srv", NULL },
+        { "/", "/", NULL },
+        { "/new", "/new", NULL },
+        { "/srv/new/deep/", "/srv/new/deep", NULL },
+        { "/srv/shared/new", "/srv/shared/new", NULL },
+        { "/tmp/by_root/new", "/tmp/by_root/new", NULL },
+        { "/home/to_srv/new", "/srv/new", NULL },
+        { "/srv/to_root/new", "/new", NULL },
+        { "/srv/to_root", "/", NULL },
+        { "/home/new", NULL, "'/home' belongs to user '12345'" },
+        { "/home/real/by_root", NULL, "'/home/real' belongs to user '12345'" },
+        { "/home/real/by_root/new/deep", NULL, "'/home/real' belongs to user '12345'" },
+        { "/srv/theirs", NULL, "'/srv/theirs' belongs to user '12345'" },
+        { "/tmp/theirs/new", NULL, "'/tmp/theirs' belongs to user '12345'" },
+        { "/all/new", NULL, "everybody may write to the directory '/all'" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Error err;
+        Str real;
+        bool ok = host_guarded_path(host, arena, str_from_c(cases[i].path), &real, &err);
+        assert_int_equal(ok, cases[i].real != NULL);
+        if (ok) {
+            assert_str(real, cases[i].real);
+        } else {
+            assert_int_equal(err.kind, ERROR_DENIED);
+            assert_non_null(strstr(err.text, cases[i].told));
+        }
+    }
+}
+
+/* Also what an earlier step of a plan would make counts. */
+static void planned_directories_count_for_programs(void **state)
+{
+    Scratch *scratch = *state;
+    Error err;
+    Str real;
+    furnish(scratch);
+    AUTO(Host) *host = open_root(scratch, "root");
+    host_plan_begin(host);
+    PlannedFile planned = { .info = { .kind = FILE_DIRECTORY, .mode = 0755 } };
+    host_plan_put(host, STR("/srv"), &planned);
+    assert_true(host_guarded_path(host, &scratch->arena, STR("/srv/app"), &real, &err));
+    assert_str(real, "/srv/app");
+    planned.info.uid = SOMEBODY;
+    host_plan_put(host, STR("/srv/theirs"), &planned);
+    assert_false(host_guarded_path(host, &scratch->arena, STR("/srv/theirs/app"), &real, &err));
+    assert_non_null(strstr(err.text, "'/srv/theirs' belongs to user '12345'"));
+}
+
 /* An image that a user unpacked belongs to them as a whole, also where root has changed it since. */
 static void who_owns_the_root_is_trusted(void **state)
 {
@@ -202,6 +417,38 @@ static void no_exchange_leads_elsewhere(void **state)
     assert_true(written > 0);
 }
 
+/* In a directory of their own, a user puts another one of root where root has just made one. */
+static void only_a_new_directory_is_given_away(void **state)
+{
+    Scratch *scratch = *state;
+    furnish(scratch);
+    AUTO(Host) *host = open_root(scratch, "root");
+    make(scratch, "root/home/kept", 0);
+    scratch_put(scratch, "root/home/kept/private", "precious");
+    Exchange work = { scratch_place(scratch, "root/home/kept"),
+                      scratch_place(scratch, "root/home/draft"), false };
+    int kept = open(work.one, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    pthread_t thread;
+    assert_true(kept >= 0);
+    assert_int_equal(pthread_create(&thread, NULL, exchange, &work), 0);
+    int made = 0;
+    for (int i = 0; i < WRITES; i++) {
+        Error err;
+        made += host_create_directory(host, STR("/home/draft"), 0700, SOMEBODY, SOMEBODY, &err);
+        /* The one that is empty goes, the other one gets its name back. */
+        while (rmdir(work.one) != 0 && rmdir(work.other) != 0) {
+        }
+        rename(work.other, work.one);
+    }
+    work.stop = true;
+    pthread_join(thread, NULL);
+    struct stat status;
+    assert_int_equal(fstat(kept, &status), 0);
+    assert_int_equal(status.st_uid, 0);
+    close(kept);
+    assert_true(made > 0);
+}
+
 int main(void)
 {
 #define ROW(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
@@ -209,8 +456,14 @@ int main(void)
         ROW(links_of_others_to_what_is_not_theirs_are_not_followed),
         ROW(other_links_are_followed),
         ROW(files_are_not_read_through_links_of_others),
+        ROW(the_link_and_its_owner_are_named),
+        ROW(further_names_of_a_file_are_not_given_away),
+        ROW(rights_that_a_directory_of_another_user_passes_on_are_dropped),
+        ROW(paths_for_programs_cannot_be_exchanged_by_others),
+        ROW(planned_directories_count_for_programs),
         ROW(who_owns_the_root_is_trusted),
         ROW(no_exchange_leads_elsewhere),
+        ROW(only_a_new_directory_is_given_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -154,6 +155,26 @@ static void has_its_own_directory_environment_and_umask(void **state)
     assert_string_equal(fixture->err.text, "/nowhere: No such file or directory");
 }
 
+/* What comes of a link of another user: see test_host_follow.c. */
+static void directory_of_a_host_is_entered_as_the_host_finds_it(void **state)
+{
+    Fixture *fixture = *state;
+    AUTO(Host) *host = NULL;
+    char inside[PATH_MAX];
+    snprintf(inside, sizeof inside, "%s/inside", fixture->folder);
+    assert_int_equal(mkdir(inside, 0755), 0);
+    assert_true(host_open(fixture->folder, &host, &fixture->err));
+    ProcessSpec spec = shell(fixture, "basename $(pwd); ls /proc/self/fd");
+    spec.directory = "/inside";
+    spec.host = host;
+    assert_true(run(fixture, &spec));
+    /* The last one is that of the folder that ls looks into. */
+    assert_str(fixture->result.out, "inside\n0\n1\n2\n3\n");
+    spec.directory = "/nowhere";
+    assert_false(run(fixture, &spec));
+    assert_string_equal(fixture->err.text, "/nowhere: No such file or directory");
+}
+
 static void environment_of_another_user_has_nothing_of_ours(void **state)
 {
     Fixture *fixture = *state;
@@ -197,6 +218,86 @@ static void runs_as_somebody_else(void **state)
     assert_int_equal(geteuid(), 0);
 }
 
+/* Also when the child has memory of its own. */
+static void what_cannot_run_as_somebody_else_is_told(void **state)
+{
+    Fixture *fixture = *state;
+    if (geteuid() != 0) {
+        fail_msg("this test needs the rights of root, to become somebody else");
+    }
+    const char *const argv[] = { "/nowhere/program", NULL };
+    ProcessSpec spec = { .argv = argv, .as_user = true, .uid = 4000, .gid = 4000 };
+    assert_false(run(fixture, &spec));
+    assert_string_equal(fixture->err.text,
+                        "cannot run: /nowhere/program: No such file or directory");
+    spec = shell(fixture, "true");
+    spec.as_user = true;
+    spec.uid = spec.gid = 4000;
+    spec.directory = "/nowhere";
+    assert_false(run(fixture, &spec));
+    assert_string_equal(fixture->err.text, "/nowhere: No such file or directory");
+}
+
+/* As the user may whom the child has become. */
+static void *stop_children(void *flag)
+{
+    char path[64], text[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
+    while (!atomic_load((atomic_bool *)flag)) {
+        FILE *children = fopen(path, "re");
+        if (fgets(text, sizeof text, children) != NULL) {
+            kill((pid_t)strtol(text, NULL, 10), SIGSTOP);
+        }
+        fclose(children);
+    }
+    return NULL;
+}
+
+/* To the folder, on a way that takes the kernel some time: each link goes through the one before. */
+static const char *make_long_way(Fixture *fixture)
+{
+    enum {
+        LINKS = 35,
+        ROUNDS = 700
+    };
+    Str way = arena_format(&fixture->arena, "%s/d", fixture->folder), before = STR(".");
+    assert_int_equal(mkdir(way.data, 0755), 0);
+    for (int i = 0; i < LINKS; i++) {
+        AUTO_CLEAR(Buf) target = buf_make(BUF_UNLIMITED);
+        buf_put(&target, before);
+        for (int k = 0; k < ROUNDS; k++) {
+            buf_put_c(&target, "/d/..");
+        }
+        before = arena_format(&fixture->arena, "l%d", i);
+        way = arena_format(&fixture->arena, "%s/l%d", fixture->folder, i);
+        assert_int_equal(symlink(buf_c(&target), way.data), 0);
+    }
+    return way.data;
+}
+
+static void who_is_stopped_before_it_runs_ends_at_the_timeout(void **state)
+{
+    Fixture *fixture = *state;
+    atomic_bool over = false;
+    pthread_t thread;
+    if (geteuid() != 0) {
+        fail_msg("this test needs the rights of root, to become somebody else");
+    }
+    const char *way = make_long_way(fixture);
+    assert_int_equal(pthread_create(&thread, NULL, stop_children, &over), 0);
+    for (int i = 0; i < 20; i++) {
+        ProcessSpec spec = shell(fixture, "exec sleep 1000");
+        spec.as_user = true;
+        spec.uid = spec.gid = 4000;
+        spec.directory = way;
+        spec.timeout_ms = 30;
+        assert_true(run(fixture, &spec));
+        assert_int_equal(fixture->result.ending, PROCESS_TIMED_OUT);
+    }
+    atomic_store(&over, true);
+    pthread_join(thread, NULL);
+}
+
 static void changes_its_root(void **state)
 {
     Fixture *fixture = *state;
@@ -207,6 +308,18 @@ static void changes_its_root(void **state)
     spec.root = fixture->folder;
     assert_false(run(fixture, &spec));
     assert_string_equal(fixture->err.text, "cannot run: /bin/sh: No such file or directory");
+    /* Its directory is the one that the host has, also in another root. */
+    AUTO(Host) *host = NULL;
+    assert_true(host_open("/", &host, &fixture->err));
+    spec = shell(fixture, "pwd");
+    spec.root = "/";
+    spec.host = host;
+    spec.directory = fixture->folder;
+    assert_true(run(fixture, &spec));
+    assert_true(str_eq(str_trim(fixture->result.out), str_from_c(fixture->folder)));
+    spec.directory = NULL;
+    assert_true(run(fixture, &spec));
+    assert_str(fixture->result.out, "/\n");
 }
 
 typedef struct Chat {
@@ -533,8 +646,11 @@ int main(void)
         IN_FOLDER(takes_input_of_any_length),
         IN_FOLDER(output_is_bounded),
         IN_FOLDER(has_its_own_directory_environment_and_umask),
+        IN_FOLDER(directory_of_a_host_is_entered_as_the_host_finds_it),
         IN_FOLDER(environment_of_another_user_has_nothing_of_ours),
         IN_FOLDER(runs_as_somebody_else),
+        IN_FOLDER(what_cannot_run_as_somebody_else_is_told),
+        IN_FOLDER(who_is_stopped_before_it_runs_ends_at_the_timeout),
         IN_FOLDER(changes_its_root),
         IN_FOLDER(the_whole_group_ends),
         IN_FOLDER(ends_at_the_timeout),

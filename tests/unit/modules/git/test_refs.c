@@ -44,6 +44,31 @@ static void addresses_of_repositories(void **state)
     assert_false(git_address_is_local(STR("h:/x")));
 }
 
+static void server_of_an_address(void **state)
+{
+    static const struct {
+        const char *address, *server;
+    } rows[] = {
+        { "https://h/x", "https://h" },
+        { "https://h:8443/x/y.git", "https://h:8443" },
+        { "http://me@h:81/x@y", "http://h:81" },
+        { "https://a@b@h/x", "https://h" },
+        { "https://[::1]:8443/x", "https://[::1]:8443" },
+        { "https://h", "https://h" },
+        { "ssh://h/x", "" },
+        { "h:x", "" },
+        { "/x", "" },
+    };
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        Str server = git_server_of(&arena, str_from_c(rows[i].address));
+        if (!str_eq_c(server, rows[i].server)) {
+            fail_msg("%s: %" STR_FMT, rows[i].address, STR_ARG(server));
+        }
+    }
+}
+
 static void names_of_revisions(void **state)
 {
     static const char *const good[] = {
@@ -116,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_of_repositories),
+        cmocka_unit_test(server_of_an_address),
         cmocka_unit_test(names_of_revisions),
         cmocka_unit_test(what_a_repository_lists),
         cmocka_unit_test(what_a_repository_does_not_have),

@@ -1,6 +1,6 @@
-/* What the files of the store share; nobody else's.
+/* The backend that keeps its rows itself, in memory or in SQLite: what its files share.
  *
- * The loop's thread owns the Store. A call becomes a Job, which is handed from thread to thread and
+ * The loop's thread owns the LocalStore. A call becomes a Job, which is handed from thread to thread and
  * belongs to one at a time:
  *
  *     loop  --writes-->  writer  --written-->  loop         answered, kept in `recent`
@@ -12,8 +12,8 @@
 
 #include <pthread.h>
 
+#include "store/backend.h"
 #include "store/execute.h"
-#include "store/store.h"
 #include "sys/directory.h"
 #include "sys/file_lock.h"
 #include "sys/slot_file.h"
@@ -30,11 +30,13 @@ typedef enum JobKind {
     JOB_READ,
     JOB_LEASE_KEYS,
     JOB_SCAN,
-    JOB_SNAPSHOT,
     JOB_VERIFY, /* the store's own: looks at every page */
     JOB_LEASE,  /* asks the loop's thread alone */
     JOB_LEASES, /* the same */
 } JobKind;
+
+typedef struct LocalStore LocalStore;
+typedef struct LocalWatch LocalWatch;
 
 typedef struct Job Job;
 struct Job {
@@ -48,9 +50,8 @@ struct Job {
     int64_t compact_to;
     int64_t revision; /* that this job has made; 0: none */
     uint64_t after;   /* of a read: so many writes must be answered first */
-    const char *path;
     LogScan scan;
-    StoreWatch *watch; /* of a scan; NULL: canceled meanwhile */
+    LocalWatch *watch; /* of a scan; NULL: canceled meanwhile */
 
     bool ok;
     Error err;
@@ -60,12 +61,10 @@ struct Job {
     uint32_t key_count;
     const int64_t *ids;
     uint32_t id_count;
-    StoreSnapshot snapshot;
 
     StoreDone *done; /* by kind one of these, all may be NULL */
     StoreLeaseDone *lease_done;
     StoreLeasesDone *leases_done;
-    StoreSnapshotDone *snapshot_done;
     void *context;
 };
 
@@ -76,7 +75,7 @@ typedef struct JobList {
 typedef struct StoreSpace {
     int64_t bytes; /* that are kept back; 0: none */
     int64_t spare; /* free inside of the store, as far as it was looked at */
-    bool is_there; /* the file that keeps them */
+    int64_t held;  /* the size of the file that keeps them; 0: there is none */
     bool is_short; /* what takes room is refused */
 } StoreSpace;
 
@@ -126,11 +125,11 @@ typedef struct Leases {
 } Leases;
 
 typedef struct WatchList {
-    StoreWatch *first, *last;
+    LocalWatch *first, *last;
 } WatchList;
 
 typedef struct Watches {
-    StoreWatch *root; /* of the index by ranges */
+    LocalWatch *root; /* of the index by ranges */
     uint32_t count, behind;
     uint64_t made;
     WatchList feed; /* something may be told to them */
@@ -141,8 +140,8 @@ typedef struct Watches {
     Arena arena; /* of a batch */
 } Watches;
 
-struct Store {
-    Loop *loop;
+struct LocalStore {
+    Store base;
     StoreSettings settings;
     Engine *writer, *reader; /* the same for memory */
     char *path;              /* of the file; NULL: memory */
@@ -150,18 +149,20 @@ struct Store {
     FileLock lock;
 
     bool threaded; /* else the loop's thread does it all */
-    Worker *write_worker, *read_worker, *copy_worker;
+    Worker *write_worker, *read_worker, *verify_worker;
     pthread_mutex_t mutex;
-    JobList writes, written, reads, read, copies, copied; /* with the mutex held */
-    uint32_t write_count;                                 /* the same: of `writes` */
-    uint32_t write_goal;                                  /* the same: wakes the writer */
-    WriterNews news;                                      /* the same */
+    JobList writes, written, reads, read, checks, checked; /* with the mutex held */
+    uint32_t write_count;                                  /* the same: of `writes` */
+    uint32_t write_goal;                                   /* the same: wakes the writer */
+    WriterNews news;                                       /* the same */
+    int64_t held_revision;    /* the same: not compacted beyond it; INT64_MAX: none */
     size_t answer_bytes;      /* the same: of what is done and not told yet */
     bool closing;             /* the same */
     StoreDamage damage;       /* the same */
     StoreMark mark;           /* the same */
     EngineState writer_state; /* the writer's */
     StoreSpace space;         /* the same */
+    History history;          /* the same */
     WriterNews writer_news;   /* the same */
     LoopTask deliver_task;    /* posted or, without threads, deferred */
 
@@ -198,58 +199,60 @@ void job_free(Job *job);
 /* Calls back with what is in the job, or its error. */
 void job_answer(Job *job);
 /* Whether one more can wait: ERROR_LIMIT, or ERROR_UNAVAILABLE while the store closes. */
-MUST_CHECK bool job_admit(Store *store, size_t bytes, Error *err);
-void job_leaves(Store *store, const Job *job); /* counts it out */
+MUST_CHECK bool job_admit(LocalStore *store, size_t bytes, Error *err);
+void job_leaves(LocalStore *store, const Job *job); /* counts it out */
 
 /* Hands the job on; it is answered later. */
-void store_start_write(Store *store, Job *job);
-void store_start_read(Store *store, Job *job);
+void store_start_write(LocalStore *store, Job *job);
+void store_start_read(LocalStore *store, Job *job);
 /* Those that have waited for writes which are answered now. */
-void store_release_reads(Store *store);
-void store_start_copy(Store *store, Job *job);
-void store_start_answer(Store *store, Job *job);
+void store_release_reads(LocalStore *store);
+void store_start_verify(LocalStore *store, Job *job);
+void store_start_answer(LocalStore *store, Job *job);
 
 /* --- work.c: on the threads ------------------------------------------------------------------ */
 
-void work_write(void *context); /* a Store, as of the others */
+void work_write(void *context); /* a LocalStore, as of the others */
 void work_read(void *context);
-void work_copy(void *context);
+void work_verify(void *context);
 
 /* --- damage.c -------------------------------------------------------------------------------- */
 
 /* Reads the mark and compares it with the state; makes one where there is none. */
-MUST_CHECK bool damage_open(Store *store, Error *err);
-void damage_close(Store *store);
+MUST_CHECK bool damage_open(LocalStore *store, Error *err);
+void damage_close(LocalStore *store);
 /* The writer has committed up to `revision`, and tells its callers next. */
-void damage_acknowledge(Store *store, int64_t revision);
+void damage_acknowledge(LocalStore *store, int64_t revision);
 /* The writer, between groups. */
-void damage_sync_mark(Store *store);
+void damage_sync_mark(LocalStore *store);
 /* The file is damaged: ERROR_OS of an engine. Any thread. */
-void damage_note(Store *store, const Error *why);
+void damage_note(LocalStore *store, const Error *why);
 /* Whether it is known to be damaged; then `err` says so. Any thread. */
-bool damage_refuses(Store *store, Error *err);
+bool damage_refuses(LocalStore *store, Error *err);
 /* What the mark says of a file that ends at `revision`; of a store that was only entered. */
-MUST_CHECK bool damage_check(Store *store, int64_t revision, Error *err);
+MUST_CHECK bool damage_check(LocalStore *store, int64_t revision, Error *err);
 /* What is lost of a store whose pages can all be read; ERROR_CONFLICT: nothing is. */
-MUST_CHECK bool damage_find_loss(Store *store, StoreAccepted *out, Error *err);
-MUST_CHECK bool damage_accept(Store *store, Str key, Str value, StoreAccepted *out, Error *err);
+MUST_CHECK bool damage_find_loss(LocalStore *store, StoreAccepted *out, Error *err);
+MUST_CHECK bool damage_accept(LocalStore *store, Str key, Str value, StoreAccepted *out,
+                              Error *err);
 
 /* --- space.c: the writer's -------------------------------------------------------------------- */
 
 /* How much is kept back, and how large the log may become for that; before the file is opened. */
-void space_init(Store *store);
-void space_open(Store *store);
+void space_init(LocalStore *store);
+/* On a disk that is full already keeps what is left. */
+void space_open(LocalStore *store);
 /* It cannot be opened: what was kept back may be the room that is missing. False: there is none. */
-bool space_give_up(Store *store);
+bool space_give_up(LocalStore *store);
 /* Before each group: how much room there is, and the file again when there is enough. */
-void space_look(Store *store);
+void space_look(LocalStore *store);
 /* Pure: `free` of the disk and `spare` inside of the store are too little. */
 bool space_is_short(const StoreSpace *space, int64_t free, int64_t spare);
 /* Gives the room that was kept back away; false: it is gone already. */
-bool space_release(Store *store);
+bool space_release(LocalStore *store);
 bool space_needs_room(const Job *job);
 /* Whether this one is not taken at present; then `err` says so. */
-bool space_refuses(const Store *store, const Job *job, Error *err);
+bool space_refuses(const LocalStore *store, const Job *job, Error *err);
 
 /* --- rescue.c -------------------------------------------------------------------------------- */
 
@@ -261,35 +264,50 @@ MUST_CHECK bool rescue_adopt(const char *path, Error *err);
 /* Says that both are there. Always false. */
 bool rescue_refuse(const char *path, Error *err);
 
+/* --- Calls, as in backend.h ------------------------------------------------------------------ */
+
+bool local_lease_grant(Store *store, int64_t ttl_s, int64_t id, bool is_reserved,
+                       StoreLeaseDone *done, void *context, Error *err);
+bool local_lease_keep_alive(Store *store, int64_t id, StoreLeaseDone *done, void *context,
+                            Error *err);
+bool local_lease_revoke(Store *store, int64_t id, StoreLeaseDone *done, void *context, Error *err);
+bool local_lease_time_to_live(Store *store, int64_t id, bool keys, StoreLeaseDone *done,
+                              void *context, Error *err);
+bool local_lease_list(Store *store, StoreLeasesDone *done, void *context, Error *err);
+bool local_watch(Store *base, const StoreWatchSpec *spec, StoreWatch **out, Error *err);
+void local_watch_ack(StoreWatch *base);
+void local_watch_cancel(StoreWatch *base);
+
 /* --- lease.c --------------------------------------------------------------------------------- */
 
-MUST_CHECK bool leases_load(Store *store, Error *err);
-void leases_clear(Store *store);
+MUST_CHECK bool leases_load(LocalStore *store, Error *err);
+void leases_clear(LocalStore *store);
 /* A job about leases is done: the loop's thread learns of it before the caller. */
-void leases_told(Store *store, Job *job);
+void leases_told(LocalStore *store, Job *job);
 
 /* --- watch.c --------------------------------------------------------------------------------- */
 
-void watches_init(Store *store);
-void watches_clear(Store *store);
+void watches_init(LocalStore *store);
+void watches_clear(LocalStore *store);
 /* A write was answered; takes the job. */
-void watches_told(Store *store, Job *job);
+void watches_told(LocalStore *store, Job *job);
 /* A scan is done; takes the job. */
-void watches_scanned(Store *store, Job *job);
+void watches_scanned(LocalStore *store, Job *job);
 
 /* --- watch_index.c --------------------------------------------------------------------------- */
 
 typedef struct WatchNode {
-    StoreWatch *left, *right;
+    LocalWatch *left, *right;
     uint64_t number;   /* of ranges that start alike, the first made comes first */
     uint64_t priority; /* by chance */
     Str key;
     Str end;                /* empty: there is none */
-    const StoreWatch *last; /* below and with this one: whose end is the last */
+    const LocalWatch *last; /* below and with this one: whose end is the last */
 } WatchNode;
 
-struct StoreWatch {
-    Store *store;
+struct LocalWatch {
+    StoreWatch base;
+    LocalStore *store;
     WatchNode node;
     StoreWatchSpec spec; /* key and end lie behind this struct */
     int64_t next_id;     /* all changes before it were told, or are out of its range */
@@ -304,11 +322,11 @@ struct StoreWatch {
     bool canceled; /* meanwhile */
     Job *scan;
     WatchList *list; /* the one it is in */
-    StoreWatch *next, *previous;
+    LocalWatch *next, *previous;
 };
 
-void watch_index_add(StoreWatch **root, StoreWatch *watch);
-void watch_index_remove(StoreWatch **root, StoreWatch *watch);
+void watch_index_add(LocalWatch **root, LocalWatch *watch);
+void watch_index_remove(LocalWatch **root, LocalWatch *watch);
 /* Those whose range has `key`. The index must not change meanwhile. */
-void watch_index_find(StoreWatch *root, Str key, void (*found)(StoreWatch *watch, void *context),
+void watch_index_find(LocalWatch *root, Str key, void (*found)(LocalWatch *watch, void *context),
                       void *context);

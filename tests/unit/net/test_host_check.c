@@ -1,5 +1,5 @@
 /* Whose requests are meant for this server. */
-#include "api/host_check.h"
+#include "net/host_check.h"
 
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "api/host_check.h"
+#include "net/host_check.h"
 
 #include "net/address.h"
 

@@ -1,0 +1,29 @@
+/* The files of the CAs of a server, as they were when they were read. Pure but for reading them. */
+#pragma once
+
+#include "pki/credential.h"
+#include "pki/rotation.h"
+
+#define AUTHORITY_CA      "ca.pem"
+#define AUTHORITY_CA_NEXT "ca-next.pem"
+
+enum {
+    FILE_CA,
+    FILE_NEXT,
+    FILE_COUNT
+};
+
+typedef struct CaFiles {
+    Arena arena;
+    Credential items[FILE_COUNT]; /* without a key: there is no such file */
+} CaFiles;
+
+MUST_CHECK bool ca_files_read(const Directory *directory, CaFiles **out, Error *err);
+void ca_files_free(CaFiles *files); /* NULL is fine */
+DEFINE_AUTO(CaFiles, ca_files_free)
+
+const Credential *ca_files_find(const CaFiles *files, const Pin *pin); /* NULL: not there */
+/* The CAs that are trusted in a state, in an order that stays while both are. All are there. */
+CertificateSet ca_files_trusted(const CaFiles *files, Arena *arena, const Rotation *rotation);
+/* Whether those are there. */
+bool ca_files_suffice(const CaFiles *files, const Rotation *rotation);

@@ -1,0 +1,23 @@
+/* The few facts of each node that servers keep in memory, so that nodes are selected by them without
+ * asking the store: short texts and numbers, in less than FACTS_DIGEST_MAX bytes. Pure.
+ *
+ * A node says its facts itself: they are good for finding nodes, not for deciding what somebody may. */
+#pragma once
+
+#include "base/buf.h"
+#include "lang/value.h"
+
+enum {
+    FACTS_DIGEST_MAX = 768,
+    FACTS_DIGEST_TEXT_MAX = 64 /* bytes of one value as JSON; a longer one is left out */
+};
+
+/* Of facts as they are stored, as JSON. What is no JSON gives what it gives, which need not be JSON. */
+void facts_digest(Str facts, Buf *out);
+/* The same facts of no node, each with a value of its kind: for looking whether an expression names what
+ * there is. */
+Value facts_digest_sample(Arena *arena);
+/* "arch, cpus, ...": for messages and help. */
+#define FACTS_DIGEST_NAMES                                                                    \
+    "arch, cpus, fqdn, init_system, kernel, memory.total, memory.swap, name, os, os_family, " \
+    "os_version, package_manager, timezone, virtualization"

@@ -1,0 +1,364 @@
+/* All moves are decided in one place, by what is known at that moment: act() runs after every answer of the
+ * store, when the timer is due, and when the key has changed. One request is under way at a time; whatever
+ * happens meanwhile waits for its answer, except being deposed, which waits for nothing. */
+#include "cluster/leader.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/state.h"
+#include "lang/record.h"
+
+enum {
+    RENEW_MS = LEADER_LEASE_S * 1000 / 3,
+    RETRY_MS = 1000, /* after a failure of the store, and after being deposed */
+    RECORD_MAX = 4096,
+};
+
+struct Leader {
+    LeaderOptions options;
+    Arena own;
+    Str key;
+    StateView view;
+    LoopTimer timer;
+    StoreCompare fence;
+
+    bool leads;
+    int64_t lease;      /* 0: none. One that it does not lead by is given up */
+    int64_t sent_ms;    /* when the request under way was sent */
+    int64_t expires_ms; /* from then on it counts itself as deposed */
+    int64_t due_ms;     /* of the next renewal, or the next try */
+    bool asking;        /* the store has still to answer */
+    bool stops, freed;
+    LoopRun *resigned; /* to be called; NULL: it was, or is not to be */
+    void *resigned_context;
+};
+
+/* --- The record ------------------------------------------------------------------------------ */
+
+static const RecordField leader_fields[] = {
+    { "server", RECORD_TEXT, RECORD_CHARS_AT(LeaderRecord, server), .is_required = true,
+      .check_text = node_name_check, .help = "name of the server that leads" },
+    { "since_ms", RECORD_INT, RECORD_INT_AT(LeaderRecord, since_ms), .is_required = true,
+      .help = "since when" },
+    { RECORD_UNKNOWN_AT(LeaderRecord, unknown) },
+    { 0 },
+};
+
+static const RecordFormat leader_format = {
+    .format = "eden.leader/1",
+    .what = "the record of the leader",
+    .fields = leader_fields,
+    .size = sizeof(LeaderRecord),
+    .text_max = RECORD_MAX,
+};
+
+static bool read_entry(Arena *arena, const StateEntry *entry, LeaderRecord *out)
+{
+    Error ignored;
+    return entry != NULL &&
+           record_read(&leader_format, arena, entry->value, RECORD_STORED, out, &ignored);
+}
+
+bool leader_find(Arena *arena, const State *state, Str prefix, LeaderRecord *out)
+{
+    return read_entry(arena, state_find(state, cluster_key_leader(arena, prefix)), out);
+}
+
+/* --- What is known --------------------------------------------------------------------------- */
+
+static int64_t now_of(const Leader *leader)
+{
+    return loop_now_ms(leader->options.at.loop);
+}
+
+static const StateEntry *entry_of(const Leader *leader)
+{
+    return state_find(leader->options.at.state, leader->key);
+}
+
+/* Why it leads no more; NULL: it does. */
+static const char *why_over(const Leader *leader)
+{
+    const StateEntry *entry = entry_of(leader);
+    StateAge age = state_age(leader->options.at.state);
+    bool is_seen = age.revision >= leader->fence.number;
+    if (now_of(leader) >= leader->expires_ms) {
+        return "the lease was not renewed in time";
+    }
+    if (age.stale_since_ms != 0) {
+        return "the store is unavailable";
+    }
+    return is_seen && (entry == NULL || entry->create_revision != leader->fence.number)
+               ? "the lease has ended"
+               : NULL;
+}
+
+/* --- Asking the store ------------------------------------------------------------------------ */
+
+static void act(Leader *leader);
+
+static void leader_destroy(Leader *leader)
+{
+    arena_clear(&leader->own);
+    free(leader);
+}
+
+/* False: the leader was freed meanwhile. */
+static bool answered(Leader *leader)
+{
+    leader->asking = false;
+    if (leader->freed) {
+        leader_destroy(leader);
+        return false;
+    }
+    return true;
+}
+
+static void retry_later(Leader *leader)
+{
+    leader->due_ms = now_of(leader) + RETRY_MS;
+}
+
+/* After `begun` false, the store has refused at once. */
+static void asked(Leader *leader, bool begun, const Error *err)
+{
+    leader->asking = begun;
+    if (!begun) {
+        log_debug("the store was not asked who leads", LOG_C("why", err->text));
+        retry_later(leader);
+    }
+}
+
+static void depose(Leader *leader, const char *why)
+{
+    leader->leads = false;
+    retry_later(leader);
+    log_info("this server no longer leads the cluster", LOG_C("why", why));
+    leader->options.deposed(leader->options.context);
+}
+
+static void renewed(void *context, const StoreLease *lease, const Error *err)
+{
+    Leader *leader = context;
+    if (!answered(leader)) {
+        return;
+    }
+    if (err == NULL) {
+        leader->expires_ms = leader->sent_ms + LEADER_LEASE_S * 1000 - LEADER_MARGIN_MS;
+        leader->due_ms = leader->sent_ms + RENEW_MS;
+    } else if (err->kind == ERROR_NOT_FOUND) {
+        leader->lease = 0;
+        leader->expires_ms = leader->sent_ms; /* it has ended */
+    } else {
+        retry_later(leader);
+    }
+    act(leader);
+}
+
+/* Whatever the answer is: a lease that cannot be revoked ends by itself. */
+static void revoked(void *context, const StoreLease *lease, const Error *err)
+{
+    Leader *leader = context;
+    if (answered(leader)) {
+        leader->lease = 0;
+        act(leader);
+    }
+}
+
+static void put_done(void *context, const StoreReply *reply, const Error *err)
+{
+    Leader *leader = context;
+    if (!answered(leader)) {
+        return;
+    }
+    retry_later(leader);
+    if (err == NULL && reply->succeeded && now_of(leader) < leader->expires_ms && !leader->stops) {
+        leader->leads = true;
+        leader->fence.number = reply->revision;
+        leader->due_ms = leader->sent_ms + RENEW_MS;
+        log_info("this server leads the cluster");
+        leader->options.elected(leader->options.context);
+    }
+    act(leader); /* which gives up the lease if that did not work, and with it the key, if it is there */
+}
+
+/* Also when the disk is full: the leader is who deletes. */
+static void put_key(Leader *leader)
+{
+    LeaderRecord record = { .since_ms = loop_wall_ms(leader->options.at.loop) };
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    Error err;
+    memcpy(record.server, leader->options.server.data, leader->options.server.len);
+    record_print(&leader_format, &record, &text);
+    StoreCompare absent = { .target = STORE_CREATE_REVISION,
+                            .relation = STORE_EQUAL,
+                            .key = leader->key };
+    StoreOp put = {
+        .kind = STORE_PUT, .key = leader->key, .value = buf_str(&text), .lease = leader->lease
+    };
+    StoreTxn txn = {
+        .compares = &absent, .compare_count = 1, .success = &put, .success_count = 1, .urgent = true
+    };
+    asked(leader, store_txn(leader->options.at.store, &txn, put_done, leader, &err), &err);
+}
+
+static void granted(void *context, const StoreLease *lease, const Error *err)
+{
+    Leader *leader = context;
+    if (!answered(leader)) {
+        return;
+    }
+    retry_later(leader);
+    leader->expires_ms = leader->sent_ms + LEADER_LEASE_S * 1000 - LEADER_MARGIN_MS;
+    leader->lease = err == NULL ? lease->id : 0;
+    if (err == NULL && !leader->stops) {
+        put_key(leader);
+    }
+    act(leader);
+}
+
+/* What changes that is told by the state. */
+static bool may_ask_to_lead(const Leader *leader)
+{
+    return !leader->leads && !leader->stops && entry_of(leader) == NULL &&
+           state_age(leader->options.at.state).stale_since_ms == 0;
+}
+
+static void ask(Leader *leader)
+{
+    Store *store = leader->options.at.store;
+    bool is_due = now_of(leader) >= leader->due_ms;
+    Error err;
+    if (leader->leads && is_due) {
+        leader->sent_ms = now_of(leader);
+        asked(leader, store_lease_keep_alive(store, leader->lease, renewed, leader, &err), &err);
+    } else if (!leader->leads && leader->lease != 0) {
+        asked(leader, store_lease_revoke(store, leader->lease, revoked, leader, &err), &err);
+        leader->lease = leader->asking ? leader->lease : 0;
+    } else if (is_due && may_ask_to_lead(leader)) {
+        leader->sent_ms = now_of(leader);
+        asked(leader, store_lease_grant_reserved(store, LEADER_LEASE_S, granted, leader, &err),
+              &err);
+    }
+}
+
+/* --- Deciding -------------------------------------------------------------------------------- */
+
+static void wake_at(Leader *leader, int64_t at_ms)
+{
+    loop_timer_start(&leader->timer, at_ms - now_of(leader));
+}
+
+static void act(Leader *leader)
+{
+    const char *why = leader->leads ? why_over(leader) : NULL;
+    if (why != NULL) {
+        depose(leader, why);
+    }
+    if (!leader->asking) {
+        ask(leader);
+    }
+    loop_timer_stop(&leader->timer);
+    if (leader->leads) {
+        bool renews_first = !leader->asking && leader->due_ms < leader->expires_ms;
+        wake_at(leader, renews_first ? leader->due_ms : leader->expires_ms);
+    } else if (leader->asking) {
+        return; /* its answer leads here again */
+    } else if (leader->resigned != NULL) {
+        TAKE(leader->resigned)(leader->resigned_context);
+    } else if (may_ask_to_lead(leader)) {
+        wake_at(leader, leader->due_ms);
+    }
+}
+
+static void timer_runs(void *context)
+{
+    act(context);
+}
+
+/* In a turn of its own: views must not go while they are told. */
+static void state_aged(void *context)
+{
+    Leader *leader = context;
+    loop_timer_start(&leader->timer, 0);
+}
+
+static void key_changed(void *context, const StateEntry *now, const StateEntry *before)
+{
+    state_aged(context);
+}
+
+/* --- From outside ---------------------------------------------------------------------------- */
+
+Leader *leader_new(const LeaderOptions *options)
+{
+    Leader *leader = memory_new(sizeof *leader);
+    LeaderRecord record;
+    BUG_IF(options->server.len > NODE_NAME_MAX);
+    arena_init(&leader->own, ARENA_UNLIMITED);
+    leader->options = *options;
+    leader->options.at.prefix = arena_copy(&leader->own, options->at.prefix);
+    leader->options.server = arena_copy(&leader->own, options->server);
+    leader->key = cluster_key_leader(&leader->own, options->at.prefix);
+    leader->fence = (StoreCompare){ .target = STORE_CREATE_REVISION,
+                                    .relation = STORE_EQUAL,
+                                    .key = leader->key };
+    const StateEntry *entry = entry_of(leader);
+    if (read_entry(&leader->own, entry, &record) && str_eq_c(options->server, record.server)) {
+        leader->lease = entry->lease;
+    }
+    loop_timer_init(&leader->timer, options->at.loop, timer_runs, leader);
+    leader->view = (StateView){ .kinds = STATE_KIND(KEY_LEADER),
+                                .changed = key_changed,
+                                .aged = state_aged,
+                                .context = leader };
+    state_attach(options->at.state, &leader->view);
+    loop_timer_start(&leader->timer, 0);
+    return leader;
+}
+
+void leader_resign(Leader *leader, LoopRun *done, void *context)
+{
+    BUG_IF(leader->stops);
+    leader->stops = true;
+    leader->resigned = done;
+    leader->resigned_context = context;
+    if (leader->leads) {
+        depose(leader, "it stops");
+    }
+    act(leader);
+}
+
+void leader_free(Leader *leader)
+{
+    if (leader == NULL) {
+        return;
+    }
+    state_detach(leader->options.at.state, &leader->view);
+    loop_timer_stop(&leader->timer);
+    if (leader->asking) {
+        leader->freed = true; /* the store's answer is still to come */
+    } else {
+        leader_destroy(leader);
+    }
+}
+
+bool leader_leads(const Leader *leader)
+{
+    return leader->leads && why_over(leader) == NULL;
+}
+
+const StoreCompare *leader_fence(const Leader *leader)
+{
+    BUG_IF(leader->fence.number == 0); /* it was never elected */
+    return &leader->fence;
+}
+
+bool leader_fenced_out(Error *err)
+{
+    return error_set(err, ERROR_CONFLICT, "this server no longer leads the cluster");
+}

@@ -1,0 +1,20 @@
+/* Records about who is there. That a key is there, or has changed, is most of what they say. */
+#pragma once
+
+#include "lang/record.h"
+
+/* nodes/<node>/alive and nodes/<node>/silent: the fields of both. Each is written anew, never from one
+ * that was read, so unknown fields have nowhere to go. */
+typedef struct Liveness {
+    Str server; /* with which it has its session */
+    Str boot_id;
+    Str version; /* of its eden, at most NODE_VERSION_MAX */
+    int64_t since_ms;
+} Liveness;
+
+extern const RecordFormat alive_format;  /* "eden.alive/1" */
+extern const RecordFormat silent_format; /* "eden.silent/1": only since when */
+
+/* Nobody reads these: their revisions count. `last` is whom roles were given to; empty: not said. */
+Str grants_record(Arena *arena, Str last); /* "eden.grants/1" */
+Str without_record(Arena *arena);          /* "eden.without/1" */

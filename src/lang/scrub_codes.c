@@ -1,0 +1,207 @@
+/* Data that is encoded as a whole: base64, base32 and hexadecimal digits. Each character holds a few
+ * bits. Where the data starts is not known, so its bits are cut into bytes at all places at the same
+ * time. Secrets inside longer data need nothing more, because decoded data has no alignment.
+ *
+ * What comes out as text may be escaped or encoded itself; it is searched as a text of its own. */
+#include "lang/scrub_search.h"
+
+/* What the characters of an encoding mean: their value, or one of these. */
+enum {
+    CODE_END = -1,  /* not of the encoding */
+    CODE_SKIP = -2, /* may be between the characters: line ends, indentation */
+    INSIDE_SHORTEST = 8,
+    PHASES_MAX = 8,
+};
+
+/* The value of the character at `*at`, which is moved behind it. */
+typedef int NextCode(Str text, size_t *at);
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static int base64_value(char c)
+{
+    switch (c) {
+    case '+':
+    case '-': return 62;
+    case '/':
+    case '_': return 63;
+    default:
+        return ascii_is_digit(c)      ? c - '0' + 52
+               : c >= 'a' && c <= 'z' ? c - 'a' + 26
+               : c >= 'A' && c <= 'Z' ? c - 'A'
+               : is_blank(c)          ? CODE_SKIP
+                                      : CODE_END;
+    }
+}
+
+/* Both alphabets; also characters that a URL or a JSON text had to escape. */
+static inline int next_base64(Str text, size_t *at)
+{
+    char c = text.data[(*at)++];
+    int value = base64_value(c);
+    if (value != CODE_END) {
+        return value;
+    }
+    char next = *at < text.len ? text.data[*at] : '\0';
+    uint32_t byte;
+    if (c == '%' && scrub_read_hex(text, *at, 2, &byte)) {
+        *at += 2;
+        return base64_value((char)byte);
+    }
+    if (c == '\\' && (next == '/' || next == 'n' || next == 'r')) {
+        ++*at;
+        return next == '/' ? 63 : CODE_SKIP;
+    }
+    return CODE_END;
+}
+
+/* In upper or lower case. */
+static inline int next_base32(Str text, size_t *at)
+{
+    char c = text.data[(*at)++];
+    if (ascii_is_alpha(c)) {
+        return ascii_lower(c) - 'a';
+    }
+    if (c >= '2' && c <= '7') {
+        return c - '2' + 26;
+    }
+    if (c == '\n' || c == '\r') {
+        while (*at < text.len && is_blank(text.data[*at])) {
+            ++*at;
+        }
+        return CODE_SKIP;
+    }
+    return CODE_END;
+}
+
+static inline int next_hex(Str text, size_t *at)
+{
+    char c = text.data[(*at)++];
+    int digit = ascii_hex_value(c);
+    return digit >= 0 ? digit : is_blank(c) || c == ':' ? CODE_SKIP : CODE_END;
+}
+
+/* `end` moved behind the padding that follows there. */
+static size_t behind_padding(Str text, size_t end)
+{
+    for (int i = 0; i < 6; i++) {
+        uint32_t byte;
+        if (end < text.len && text.data[end] == '=') {
+            end++;
+        } else if (end < text.len && text.data[end] == '%' &&
+                   scrub_read_hex(text, end + 1, 2, &byte) && byte == '=') {
+            end += 3;
+        }
+    }
+    return end;
+}
+
+/* Decoded text so far. */
+typedef struct Inside {
+    Buf text;
+    size_t start, end;
+    unsigned wanted; /* further bytes of a UTF-8 character */
+} Inside;
+
+static void inside_end(Search *search, Inside *inside)
+{
+    Str text = buf_str(&inside->text);
+    if (text.len >= INSIDE_SHORTEST) {
+        search_inside(search, text, inside->start, inside->end);
+    }
+    buf_reset(&inside->text);
+    inside->wanted = 0;
+}
+
+static inline bool is_text(Inside *inside, unsigned char byte)
+{
+    if (byte < 0x80) {
+        bool whole = inside->wanted == 0;
+        inside->wanted = 0;
+        return whole && (byte >= ' ' ? byte != 0x7f : is_blank((char)byte) || byte == '\0');
+    }
+    if (byte < 0xc0) {
+        return inside->wanted > 0 && inside->wanted-- > 0;
+    }
+    bool whole = inside->wanted == 0;
+    inside->wanted = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
+    return whole && byte < 0xf5;
+}
+
+static inline void inside_put(Search *search, Inside *inside, unsigned char byte, size_t start,
+                              size_t end)
+{
+    if (!is_text(inside, byte)) {
+        inside_end(search, inside);
+        return;
+    }
+    if (inside->text.len == 0) {
+        inside->start = start;
+    }
+    buf_put_char(&inside->text, (char)byte);
+    inside->end = end;
+}
+
+/* `bits` per character; bytes may start at every multiple of `step` bits. */
+static ALWAYS_INLINE void read_bits(Search *search, size_t bits, size_t step, NextCode *next)
+{
+    Spelled streams[PHASES_MAX];
+    Inside insides[PHASES_MAX];
+    size_t phases = 8 / step;
+    for (size_t i = 0; i < phases; i++) {
+        streams[i] = spelled_make(search);
+        insides[i] = (Inside){ .text = buf_make_in(&search->arena, BUF_UNLIMITED) };
+    }
+    uint32_t word = 0;        /* the latest bits */
+    size_t count = 0;         /* characters since the last that was not of the encoding */
+    size_t starts[4] = { 0 }; /* of the latest ones */
+    search_begin(search);
+    for (size_t at = 0; at <= search->text.len;) {
+        size_t start = at;
+        int value = at < search->text.len ? next(search->text, &at) : CODE_END;
+        if (value == CODE_SKIP) {
+            continue;
+        }
+        if (value == CODE_END) {
+            for (size_t i = 0; count > 0 && i < phases; i++) {
+                if (start == search->text.len) {
+                    spelled_end(search, &streams[i]);
+                }
+                spelled_reset(&streams[i]);
+                inside_end(search, &insides[i]);
+            }
+            count = 0;
+            at += start == search->text.len;
+            continue;
+        }
+        starts[count & 3] = start;
+        word = word << bits | (uint32_t)value;
+        size_t total = ++count * bits;
+        for (size_t i = 0; i < phases; i++) {
+            size_t rest = (total - i * step) & 7; /* bits behind the byte that ends here */
+            if (rest >= bits || total < i * step + 8) {
+                continue;
+            }
+            unsigned char byte = (unsigned char)(word >> rest);
+            size_t first = starts[(total - rest - 8) / bits & 3];
+            size_t len = spelled_feed(search, &streams[i], byte, first);
+            if (len > 0) {
+                search_found(search, len, spelled_start(&streams[i], len),
+                             behind_padding(search->text, at));
+            }
+            if (!search->nested) {
+                inside_put(search, &insides[i], byte, first, at);
+            }
+        }
+    }
+}
+
+void search_encoded(Search *search)
+{
+    read_bits(search, 6, 2, next_base64);
+    read_bits(search, 5, 1, next_base32);
+    read_bits(search, 4, 4, next_hex);
+}

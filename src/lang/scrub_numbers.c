@@ -1,0 +1,298 @@
+/* Secrets as numbers, one for each byte or character: lists of programming languages, texts in which
+ * every character is escaped, and what xxd, hexdump and od print. */
+#include "lang/scrub_search.h"
+
+enum {
+    OFFSET_DIGITS = 6, /* at least, in what is printed by xxd, hexdump and od */
+};
+
+static bool is_word(char c)
+{
+    return ascii_is_alpha(c) || ascii_is_digit(c);
+}
+
+static bool is_line_start(Str text, size_t at)
+{
+    while (at > 0 && (text.data[at - 1] == ' ' || text.data[at - 1] == '\t')) {
+        at--;
+    }
+    return at == 0 || text.data[at - 1] == '\n';
+}
+
+static bool all_digits(Str word, int radix)
+{
+    for (size_t i = 0; i < word.len; i++) {
+        int digit = ascii_hex_value(word.data[i]);
+        if (digit < 0 || digit >= radix) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t scrub_behind_label(Str text, size_t at, size_t digits_min)
+{
+    size_t start = at;
+    while (start < text.len && (text.data[start] == ' ' || text.data[start] == '\t')) {
+        start++;
+    }
+    size_t end = start;
+    bool hex = false;
+    for (; end < text.len && ascii_hex_value(text.data[end]) >= 0; end++) {
+        hex |= !ascii_is_digit(text.data[end]);
+    }
+    size_t digits = end - start;
+    if (digits < digits_min || (hex && digits < OFFSET_DIGITS) || end == text.len) {
+        return at;
+    }
+    size_t next = end + (text.data[end] == ':');
+    return next < text.len && (text.data[next] == ' ' || text.data[next] == '\t') ? next : at;
+}
+
+/* --- Lists ----------------------------------------------------------------------------------- */
+
+enum {
+    RADIXES = 4,
+};
+
+static const struct {
+    unsigned radix;
+    unsigned digits_min, digits_max;
+    const char *prefixes; /* letters, which may follow a 0 */
+} radixes[RADIXES] = { { 16, 1, 8, "xu" }, { 10, 1, 7, "" }, { 8, 1, 7, "o" }, { 2, 8, 8, "b" } };
+
+static bool read_number(Str word, size_t radix, uint32_t *out)
+{
+    size_t at = word.len > 2 && word.data[0] == '0' ? 1 : 0;
+    char letter = ascii_lower(word.data[at]);
+    at = ascii_is_alpha(letter) && strchr(radixes[radix].prefixes, letter) != NULL ? at + 1 : 0;
+    size_t digits = word.len - at;
+    if (digits < radixes[radix].digits_min || digits > radixes[radix].digits_max) {
+        return false;
+    }
+    uint32_t value = 0;
+    for (; at < word.len; at++) {
+        int digit = ascii_hex_value(word.data[at]);
+        if (digit < 0 || (unsigned)digit >= radixes[radix].radix) {
+            return false;
+        }
+        value = value * radixes[radix].radix + (uint32_t)digit;
+    }
+    *out = value;
+    return value <= 0x10ffff;
+}
+
+/* What a minus before the number makes of it, in languages whose bytes have a sign. */
+static uint32_t with_sign(Str text, size_t start, uint32_t value)
+{
+    bool negative = start >= 2 && text.data[start - 1] == '-' && !is_word(text.data[start - 2]);
+    return negative && value > 0 && value <= 128 ? 256 - value : value;
+}
+
+typedef struct NumberStreams {
+    Spelled bytes[RADIXES];
+    Spelled
+        characters[RADIXES]; /* the same with numbers of characters, when secrets have wide ones */
+} NumberStreams;
+
+static void put_number(Search *search, NumberStreams *streams, size_t radix, Range word)
+{
+    Str text = str_slice(search->text, word.start, word.end);
+    uint32_t value;
+    if (!read_number(text, radix, &value)) {
+        spelled_reset(&streams->bytes[radix]);
+        spelled_reset(&streams->characters[radix]);
+        return;
+    }
+    if (search->scrubber->with_wide) {
+        char bytes[UTF8_BYTES_MAX];
+        Str character = str_from(bytes, utf8_encode(value, bytes));
+        spelled_put(search, &streams->characters[radix], character, word.start, word.end);
+    }
+    value = radixes[radix].radix == 10 ? with_sign(search->text, word.start, value) : value;
+    if (value > 255) {
+        spelled_reset(&streams->bytes[radix]);
+        return;
+    }
+    char byte = (char)value;
+    spelled_put(search, &streams->bytes[radix], str_from(&byte, 1), word.start, word.end);
+}
+
+static bool is_bits(Str word)
+{
+    return word.len == 8 && all_digits(word, 2);
+}
+
+/* An offset, or the letter of `U+41` and `\x{41}`. */
+static bool is_no_number(Str text, Range word)
+{
+    size_t len = word.end - word.start;
+    char next = word.end < text.len ? text.data[word.end] : '\0';
+    if (len == 1) {
+        return (next == '+' || next == '{') && strchr("xXuUo", text.data[word.start]) != NULL;
+    }
+    if (len < OFFSET_DIGITS || !is_line_start(text, word.start) ||
+        (is_bits(str_slice(text, word.start, word.end)) && next != ':' &&
+         is_bits(str_slice(text, word.end + 1, word.end + 1 + len)))) {
+        return false;
+    }
+    return scrub_behind_label(text, word.start, OFFSET_DIGITS) > word.start;
+}
+
+void search_numbers(Search *search)
+{
+    Str text = search->text;
+    NumberStreams streams;
+    for (size_t i = 0; i < RADIXES; i++) {
+        streams.bytes[i] = spelled_make(search);
+        streams.characters[i] = spelled_make(search);
+    }
+    search_begin(search);
+    for (size_t at = 0; at < text.len;) {
+        if (!is_word(text.data[at])) {
+            at++;
+            continue;
+        }
+        Range word = { at, at };
+        while (word.end < text.len && is_word(text.data[word.end])) {
+            word.end++;
+        }
+        at = word.end;
+        if (is_no_number(text, word)) {
+            continue;
+        }
+        for (size_t i = 0; i < RADIXES; i++) {
+            put_number(search, &streams, i, word);
+        }
+    }
+    for (size_t i = 0; i < RADIXES; i++) {
+        spelled_end(search, &streams.bytes[i]);
+        spelled_end(search, &streams.characters[i]);
+    }
+}
+
+/* --- Dumps ----------------------------------------------------------------------------------- */
+
+/* What the words of a row can be. A row goes as a whole: beside its numbers it shows its text. */
+typedef enum Dump {
+    DUMP_BIG,    /* hexadecimal, of any number of bytes */
+    DUMP_LITTLE, /* the same, and the last byte first */
+    DUMP_OCTAL,  /* two bytes, the last first */
+    DUMP_BITS,
+    DUMP_CELLS, /* a character each */
+    DUMPS
+} Dump;
+
+/* Returns the number of bytes that the word is; 0: it is none of this kind. */
+static size_t read_dumped(Str word, Dump dump, char bytes[4])
+{
+    size_t len = word.len;
+    bool hex = dump == DUMP_BIG || dump == DUMP_LITTLE;
+    bool fits = hex ? len == 2 || len == 4 || len == 8 : len == (dump == DUMP_OCTAL ? 6 : 8);
+    int radix = hex ? 16 : dump == DUMP_OCTAL ? 8 : 2;
+    if (!fits || !all_digits(word, radix)) {
+        return 0;
+    }
+    uint32_t value = 0;
+    for (size_t i = 0; i < len; i++) {
+        value = value * (uint32_t)radix + (uint32_t)ascii_hex_value(word.data[i]);
+    }
+    size_t count = hex ? len / 2 : dump == DUMP_OCTAL ? 2 : 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t shift = dump == DUMP_BIG ? count - 1 - i : i;
+        bytes[i] = (char)(value >> 8 * shift);
+    }
+    return count;
+}
+
+static void read_words(Search *search, Spelled streams[DUMPS], Range row, size_t at)
+{
+    Str text = search->text;
+    bool framed = text.data[at - 1] == ':'; /* two blanks end the numbers */
+    for (bool first = true;; first = false) {
+        size_t before = at;
+        while (at < row.end && text.data[at] == ' ') {
+            at++;
+        }
+        if (at == row.end || (framed && !first && at - before > 1)) {
+            return;
+        }
+        size_t start = at;
+        while (at < row.end && text.data[at] != ' ') {
+            at++;
+        }
+        bool any = false;
+        for (Dump dump = DUMP_BIG; dump <= DUMP_BITS; dump++) {
+            char bytes[4];
+            size_t count = read_dumped(str_slice(text, start, at), dump, bytes);
+            any |= count > 0;
+            spelled_put(search, &streams[dump], str_from(bytes, count), row.start, row.end);
+        }
+        if (!any) {
+            return;
+        }
+    }
+}
+
+/* Four columns, of which the first is blank: "   a", "  \\n", "  sp", " 303". */
+static bool read_cell(Str cell, char *out)
+{
+    Str word = str_trim(cell);
+    if (cell.data[0] != ' ' || !str_ends(cell, word)) {
+        return false;
+    }
+    switch (word.len) {
+    case 0: *out = ' '; return true;
+    case 1: *out = word.data[0]; return true;
+    case 2: *out = word.data[0] == '\\' ? '\n' : ' '; return true; /* one of the blanks */
+    default: break;
+    }
+    unsigned value = 0;
+    for (size_t i = 0; i < word.len; i++) {
+        value = value * 8 + (unsigned)(word.data[i] - '0');
+    }
+    *out = (char)value;
+    return all_digits(word, 8);
+}
+
+static void read_cells(Search *search, Spelled *stream, Range row, size_t at)
+{
+    for (; at + 4 <= row.end; at += 4) {
+        char byte;
+        if (!read_cell(str_slice(search->text, at, at + 4), &byte)) {
+            spelled_reset(stream);
+            return;
+        }
+        spelled_put(search, stream, str_from(&byte, 1), row.start, row.end);
+    }
+}
+
+void search_dumps(Search *search)
+{
+    Str text = search->text;
+    Spelled streams[DUMPS];
+    for (size_t i = 0; i < DUMPS; i++) {
+        streams[i] = spelled_make(search);
+    }
+    search_begin(search);
+    for (Range row = { 0 }; row.start < text.len; row.start = row.end + 1) {
+        const char *line_end = memchr(text.data + row.start, '\n', text.len - row.start);
+        row.end = line_end != NULL ? (size_t)(line_end - text.data) : text.len;
+        Str line = str_slice(text, 0, row.end);
+        size_t behind = scrub_behind_label(line, row.start, OFFSET_DIGITS);
+        if (behind > row.start) {
+            read_words(search, streams, row, behind);
+            read_cells(search, &streams[DUMP_CELLS], row, behind);
+            continue;
+        }
+        bool cells = str_starts(str_from_offset(line, row.start), STR(" "));
+        if (cells) {
+            read_cells(search, &streams[DUMP_CELLS], row, row.start);
+        }
+        for (size_t i = 0; i < DUMPS; i++) {
+            if (i != DUMP_CELLS || !cells) {
+                spelled_reset(&streams[i]);
+            }
+        }
+    }
+}

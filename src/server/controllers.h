@@ -1,0 +1,30 @@
+/* What one server does for the whole cluster: it runs on the one that leads (cluster/leader.h), starts when
+ * that is elected, stops when it is deposed, and writes with its fence. Loop thread. */
+#pragma once
+
+#include "cluster/admission.h"
+#include "cluster/authority.h"
+#include "cluster/leader.h"
+
+typedef struct Controllers Controllers;
+
+typedef struct ControllersOptions {
+    ClusterStore at; /* with a state that is ready */
+    Str server;      /* name of this one */
+    Admission *admission;
+    Authority *authority;
+} ControllersOptions;
+
+/* What the options point to is borrowed until controllers_free. */
+Controllers *controllers_new(const ControllersOptions *options);
+/* Stops them, and lets another server lead at once; `done` is called when the store knows, perhaps
+ * within. */
+void controllers_stop(Controllers *controllers, LoopRun *done, void *context);
+/* Before what the options name, the state, and the store. NULL is fine. */
+void controllers_free(Controllers *controllers);
+DEFINE_AUTO(Controllers, controllers_free)
+
+/* On this server. NULL is fine. */
+bool controllers_are_running(const Controllers *controllers);
+/* What each transaction compares that one server makes for all. NULL: another one leads; NULL is fine. */
+const StoreCompare *controllers_fence(const Controllers *controllers);

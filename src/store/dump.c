@@ -1,0 +1,333 @@
+#include "store/dump.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/memory.h"
+#include "store/dump_number.h"
+
+enum {
+    FIRST_KEYS = 8, /* of the first piece, when nobody knows how large they are */
+    MOST_KEYS = 2000,
+    PIECE = 256 << 10, /* bytes that a piece is to have */
+};
+
+typedef struct LeaseTime {
+    int64_t id;
+    int64_t ttl_s; /* 0: it is over */
+} LeaseTime;
+
+struct StoreDump {
+    StoreDumpSpec spec;
+    StoreDumpHead head;
+    StoreDumpEnd end;
+    StoreHold *hold;
+    Buf out;
+    Buf next_key; /* to go on from; empty: from the first one */
+    Sha256 content, digest;
+    uint32_t limit; /* keys of the next piece */
+    bool has_begun, is_over;
+    bool is_last; /* nothing is behind the keys that were read */
+
+    /* Records that wait for the time of leases: */
+    Arena arena;
+    StoreKv *kvs;
+    uint32_t kv_count;
+    LeaseTime *leases;
+    uint32_t lease_count;
+    uint32_t lease_asked; /* the last one that was asked for */
+    uint32_t waits;       /* calls that are not answered */
+    bool is_dropped;      /* by its owner */
+    Error err;
+};
+
+StoreDump *store_dump_new(const StoreDumpSpec *spec)
+{
+    StoreDump *dump = memory_new(sizeof *dump);
+    BUG_IF(spec->store_id.len == 0 || spec->store_id.len > STORE_DUMP_ID_MAX);
+    dump->spec = *spec;
+    memcpy(dump->head.store_id, spec->store_id.data, spec->store_id.len);
+    dump->out = buf_make(BUF_UNLIMITED);
+    dump->next_key = buf_make(BUF_UNLIMITED);
+    dump->limit = FIRST_KEYS;
+    arena_init(&dump->arena, ARENA_UNLIMITED);
+    sha256_start(&dump->content);
+    sha256_start(&dump->digest);
+    return dump;
+}
+
+static void destroy(StoreDump *dump)
+{
+    buf_clear(&dump->out);
+    buf_clear(&dump->next_key);
+    arena_clear(&dump->arena);
+    free(dump);
+}
+
+void store_dump_free(StoreDump *dump)
+{
+    if (dump == NULL) {
+        return;
+    }
+    store_release(TAKE(dump->hold));
+    dump->is_dropped = true;
+    if (dump->waits == 0) {
+        destroy(dump);
+    }
+}
+
+/* --- Writing --------------------------------------------------------------------------------- */
+
+static void put_head(StoreDump *dump)
+{
+    Str id = str_from_c(dump->head.store_id);
+    buf_put(&dump->out, STORE_DUMP_MAGIC);
+    dump_put_number(&dump->out, 8, (uint64_t)dump->head.revision);
+    buf_put_char(&dump->out, (char)id.len);
+    buf_put(&dump->out, id);
+    sha256_add(&dump->digest, buf_str(&dump->out));
+}
+
+static void put_record(StoreDump *dump, const StoreKv *kv, int64_t ttl_s)
+{
+    buf_put_char(&dump->out, ttl_s > 0 ? DUMP_LEASED : DUMP_KEY);
+    dump_put_number(&dump->out, 4, kv->key.len);
+    dump_put_number(&dump->out, 4, kv->value.len);
+    if (ttl_s > 0) {
+        dump_put_number(&dump->out, 8, (uint64_t)kv->lease);
+        dump_put_number(&dump->out, 8, (uint64_t)ttl_s);
+    }
+    buf_put(&dump->out, kv->key);
+    buf_put(&dump->out, kv->value);
+    dump->end.count++;
+}
+
+static void put_end(StoreDump *dump)
+{
+    StoreDumpEnd *end = &dump->end;
+    sha256_finish(&dump->content, end->content);
+    size_t start = dump->out.len + 1;
+    buf_put_char(&dump->out, DUMP_END);
+    dump_put_number(&dump->out, 8, (uint64_t)end->count);
+    buf_put_c(&dump->out, end->content);
+    sha256_add(&dump->digest, str_from_offset(buf_str(&dump->out), start));
+    sha256_finish(&dump->digest, end->digest);
+    buf_put_c(&dump->out, end->digest);
+}
+
+void store_dump_put_broken(Buf *out, const Error *why)
+{
+    Str text = str_slice(str_from_c(why->text), 0, STORE_DUMP_WHY_MAX);
+    buf_put_char(out, DUMP_BROKEN);
+    dump_put_number(out, 2, text.len);
+    for (size_t i = 0; i < text.len; i++) {
+        buf_put_char(out, dump_is_text(text.data[i]) ? text.data[i] : '?');
+    }
+}
+
+/* --- A piece --------------------------------------------------------------------------------- */
+
+/* Its owner may free it, or ask for the next one. */
+static void tell(StoreDump *dump, const Error *err)
+{
+    StoreDumpPiece piece = { .bytes = buf_str(&dump->out),
+                             .head = &dump->head,
+                             .end = dump->is_over && err == NULL ? &dump->end : NULL };
+    if (err != NULL || dump->is_over) {
+        dump->is_over = true;
+        store_release(TAKE(dump->hold));
+    }
+    dump->waits++; /* so that it stays until here */
+    dump->spec.done(dump->spec.context, err == NULL ? &piece : NULL, err);
+    dump->waits--;
+    if (dump->is_dropped && dump->waits == 0) {
+        destroy(dump);
+    }
+}
+
+/* How many keys come next is judged by those that came, with caution: they may be larger. */
+static void set_limit(StoreDump *dump, size_t bytes)
+{
+    size_t average = dump->kv_count == 0 ? 1 : bytes / dump->kv_count + 1;
+    size_t fitting = PIECE / average + 1;
+    size_t most = (size_t)dump->limit * 4 < MOST_KEYS ? (size_t)dump->limit * 4 : MOST_KEYS;
+    dump->limit = (uint32_t)(fitting < most ? fitting : most);
+}
+
+static int64_t ttl_of(const StoreDump *dump, int64_t lease)
+{
+    for (uint32_t i = 0; i < dump->lease_count; i++) {
+        if (dump->leases[i].id == lease) {
+            return dump->leases[i].ttl_s;
+        }
+    }
+    return 0;
+}
+
+/* A lease that has ended since then has taken its keys with it. */
+static void finish_piece(StoreDump *dump)
+{
+    size_t start = dump->out.len;
+    for (uint32_t i = 0; i < dump->kv_count; i++) {
+        const StoreKv *kv = &dump->kvs[i];
+        int64_t ttl_s = kv->lease == 0 ? 0 : ttl_of(dump, kv->lease);
+        if (kv->lease == 0 || ttl_s > 0) {
+            put_record(dump, kv, ttl_s);
+        }
+    }
+    sha256_add(&dump->content, str_from_offset(buf_str(&dump->out), start));
+    set_limit(dump, dump->out.len - start);
+    dump->is_over = dump->is_last;
+    if (dump->is_last) {
+        put_end(dump);
+    }
+    bool is_empty = dump->out.len == 0;
+    dump->end.bytes += (int64_t)dump->out.len;
+    dump->kvs = NULL;
+    dump->leases = NULL;
+    dump->kv_count = dump->lease_count = 0;
+    arena_reset(&dump->arena);
+    Error err;
+    if (!is_empty) {
+        tell(dump, NULL);
+    } else if (!store_dump_next(dump, &err)) { /* all of its keys were left out */
+        tell(dump, &err);
+    }
+}
+
+/* --- Leases ---------------------------------------------------------------------------------- */
+
+static void ask_leases(StoreDump *dump);
+
+static void lease_came(void *context, const StoreLease *lease, const Error *err)
+{
+    StoreDump *dump = context;
+    dump->waits--;
+    if (dump->is_dropped) {
+        destroy(dump);
+    } else if (err != NULL && err->kind != ERROR_NOT_FOUND) {
+        tell(dump, err);
+    } else {
+        dump->leases[dump->lease_asked - 1].ttl_s =
+            err == NULL && lease->remaining_s > 0 ? lease->ttl_s : 0;
+        ask_leases(dump);
+    }
+}
+
+static void ask_leases(StoreDump *dump)
+{
+    Error err;
+    if (dump->lease_asked == dump->lease_count) {
+        finish_piece(dump);
+        return;
+    }
+    int64_t id = dump->leases[dump->lease_asked++].id;
+    if (store_lease_time_to_live(dump->spec.store, id, false, lease_came, dump, &err)) {
+        dump->waits++;
+    } else {
+        tell(dump, &err);
+    }
+}
+
+/* --- Keys ------------------------------------------------------------------------------------ */
+
+static void note_lease(StoreDump *dump, int64_t lease)
+{
+    for (uint32_t i = 0; i < dump->lease_count; i++) {
+        if (dump->leases[i].id == lease) {
+            return;
+        }
+    }
+    dump->leases[dump->lease_count++] = (LeaseTime){ .id = lease };
+}
+
+static void take_keys(StoreDump *dump, const StoreOpReply *reply)
+{
+    dump->kvs = ARENA_ARRAY(&dump->arena, StoreKv, reply->kv_count);
+    dump->leases = ARENA_ARRAY(&dump->arena, LeaseTime, reply->kv_count);
+    dump->lease_asked = 0;
+    for (uint32_t i = 0; i < reply->kv_count; i++) {
+        StoreKv kv = reply->kvs[i];
+        if (kv.lease != 0) {
+            if (dump->spec.leaves_out != NULL &&
+                dump->spec.leaves_out(dump->spec.context, kv.key)) {
+                continue;
+            }
+            note_lease(dump, kv.lease);
+        }
+        kv.key = arena_copy(&dump->arena, kv.key);
+        kv.value = arena_copy(&dump->arena, kv.value);
+        dump->kvs[dump->kv_count++] = kv;
+    }
+}
+
+/* Behind the longest keys no longer one can stand. */
+static void set_next(StoreDump *dump, Str last)
+{
+    bool is_longest = last.len == STORE_KEY_MAX;
+    buf_reset(&dump->next_key);
+    buf_put(&dump->next_key, is_longest ? store_prefix_end(&dump->arena, last) : last);
+    if (!is_longest) {
+        buf_put_char(&dump->next_key, '\0');
+    }
+}
+
+static void begin(StoreDump *dump, int64_t revision)
+{
+    dump->has_begun = true;
+    dump->head.revision = revision;
+    dump->hold = store_hold(dump->spec.store, revision);
+    put_head(dump);
+}
+
+static void fail(StoreDump *dump, const Error *err)
+{
+    Error why = *err;
+    if (dump->has_begun && err->kind == ERROR_NOT_FOUND) {
+        error_set(&why, ERROR_UNAVAILABLE,
+                  "the history of the store was compacted beyond revision %lld while it was read; "
+                  "try again",
+                  (long long)dump->head.revision);
+    }
+    tell(dump, &why);
+}
+
+static void keys_came(void *context, const StoreReply *reply, const Error *err)
+{
+    StoreDump *dump = context;
+    dump->waits--;
+    if (dump->is_dropped) {
+        destroy(dump);
+        return;
+    }
+    if (err != NULL) {
+        fail(dump, err);
+        return;
+    }
+    const StoreOpReply *range = &reply->ops[0];
+    if (!dump->has_begun) {
+        begin(dump, reply->revision);
+    }
+    dump->is_last = !range->more;
+    if (range->more) {
+        set_next(dump, range->kvs[range->kv_count - 1].key);
+    }
+    take_keys(dump, range);
+    ask_leases(dump);
+}
+
+bool store_dump_next(StoreDump *dump, Error *err)
+{
+    BUG_IF(dump->is_over);
+    StoreOp op = { .kind = STORE_RANGE,
+                   .key = dump->next_key.len > 0 ? buf_str(&dump->next_key) : STORE_ALL,
+                   .end = STORE_ALL,
+                   .revision = dump->head.revision,
+                   .limit = dump->limit };
+    buf_reset(&dump->out);
+    if (!store_op(dump->spec.store, &op, keys_came, dump, err)) {
+        return false;
+    }
+    dump->waits++;
+    return true;
+}

@@ -1,0 +1,121 @@
+#include "store/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+enum {
+    PARTS = 64,                  /* a point for each such part of a limit */
+    FREED = 16,                  /* a part of `keep_bytes` */
+    SLACK = 8,                   /* a part of `keep_revisions` */
+    PLACES = HISTORY_POINTS / 4, /* points that stay when there are too many */
+};
+
+void history_clear(History *history)
+{
+    free(history->points);
+    *history = (History){ 0 };
+}
+
+static bool is_part(int64_t distance, int64_t whole)
+{
+    return whole > 0 && distance * PLACES >= whole;
+}
+
+/* What is close to the one before goes, compared with all that there is: so old points do not become
+ * fewer and fewer while new ones come. At most PLACES stay for each of the three distances, and the
+ * last. */
+static void thin_out(History *history)
+{
+    const HistoryPoint *points = history->points, *last = &points[history->count - 1];
+    int64_t revisions = last->revision - points->revision, bytes = last->bytes - points->bytes;
+    int64_t ms = last->at_ms - points->at_ms;
+    uint32_t kept = 1;
+    for (uint32_t i = 1; i < history->count; i++) {
+        const HistoryPoint *before = &points[kept - 1], *point = &points[i];
+        if (point == last || is_part(point->revision - before->revision, revisions) ||
+            is_part(point->bytes - before->bytes, bytes) ||
+            is_part(point->at_ms - before->at_ms, ms)) {
+            history->points[kept++] = *point;
+        }
+    }
+    history->count = kept;
+}
+
+/* Those that are compacted already are of no use. */
+static void drop_compacted(History *history, int64_t compacted)
+{
+    uint32_t gone = 0;
+    while (gone < history->count && history->points[gone].revision <= compacted) {
+        gone++;
+    }
+    history->count -= gone;
+    if (gone > 0) {
+        memmove(history->points, history->points + gone, history->count * sizeof(HistoryPoint));
+    }
+}
+
+static bool is_far(int64_t distance, int64_t limit)
+{
+    return limit >= 0 && distance >= limit / PARTS;
+}
+
+void history_note(History *history, const EngineState *state, int64_t now_ms)
+{
+    HistoryPoint now = { state->revision, state->log_start + state->log_bytes, now_ms };
+    if (history->points == NULL) {
+        history->points = memory_new(HISTORY_POINTS * sizeof(HistoryPoint));
+    }
+    drop_compacted(history, state->compacted);
+    if (history->count > 0) {
+        HistoryPoint *last = &history->points[history->count - 1];
+        if (now.revision <= last->revision ||
+            !(is_far(now.revision - last->revision, history->keep_revisions) ||
+              is_far(now.bytes - last->bytes, history->keep_bytes) ||
+              is_far(now.at_ms - last->at_ms, history->keep_ms))) {
+            return;
+        }
+    }
+    if (history->count == HISTORY_POINTS) {
+        thin_out(history);
+    }
+    history->points[history->count++] = now;
+}
+
+void history_cut(History *history, int64_t revision)
+{
+    while (history->count > 0 && history->points[history->count - 1].revision > revision) {
+        history->count--;
+    }
+}
+
+static bool is_old(const History *history, const HistoryPoint *point, const EngineState *state,
+                   int64_t now_ms)
+{
+    return history->keep_revisions >= 0 &&
+           state->revision - point->revision >= history->keep_revisions &&
+           now_ms - point->at_ms >= history->keep_ms;
+}
+
+const HistoryPoint *history_due(const History *history, const EngineState *state, int64_t now_ms)
+{
+    const HistoryPoint *due = NULL;
+    bool is_large = history->keep_bytes >= 0 && state->log_bytes > history->keep_bytes;
+    int64_t excess = state->log_bytes - (history->keep_bytes - history->keep_bytes / FREED);
+    for (uint32_t i = 0; i < history->count; i++) {
+        const HistoryPoint *point = &history->points[i];
+        if (point->revision <= state->compacted) {
+            continue;
+        }
+        /* Up to the first one that makes enough room. */
+        bool frees = is_large && (due == NULL || due->bytes - state->log_start < excess);
+        if (!frees && !is_old(history, point, state, now_ms)) {
+            break;
+        }
+        due = point;
+    }
+    bool is_worth_it = due != NULL && (is_large || due->revision - state->compacted >
+                                                       history->keep_revisions / SLACK);
+    return is_worth_it ? due : NULL;
+}

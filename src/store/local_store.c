@@ -1,0 +1,624 @@
+/* Opening and closing, transactions, and what comes back. */
+#include "store/local_store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "store/memory_engine.h"
+#include "store/request.h"
+#include "store/sqlite_engine.h"
+#include "sys/file.h"
+#include "sys/file_settle.h"
+
+#define STORE_LOCK "store.lock"
+
+#define FULL_TEXT "the disk is full; only deletes are taken until there is room again"
+#define LOST_TEXT                                    \
+    "the store of this cluster is lost: " STORE_FILE \
+    " or its log was removed or replaced while it was open"
+
+/* --- What comes back ------------------------------------------------------------------------- */
+
+static void deliver_write(LocalStore *store, Job *job)
+{
+    store->writes_answered++;
+    job_leaves(store, job);
+    if (job->ok) {
+        store->durable_ms = loop_now_ms(store->base.loop);
+    }
+    if (job->ok && job->kind == JOB_COMPACT) {
+        store->state.compacted = job->compact_to;
+    }
+    if (job->revision > 0) {
+        store->state.revision = job->revision;
+    }
+    leases_told(store, job);
+    job_answer(job);
+    watches_told(store, job);
+}
+
+static void deliver_read(LocalStore *store, Job *job)
+{
+    job_leaves(store, job);
+    store->verifying = store->verifying && job->kind != JOB_VERIFY;
+    if (job->kind == JOB_SCAN) {
+        watches_scanned(store, job);
+        return;
+    }
+    leases_told(store, job);
+    job_answer(job);
+    job_free(job);
+}
+
+static size_t take_done(LocalStore *store, JobList *written, JobList *read, JobList *checked)
+{
+    pthread_mutex_lock(&store->mutex);
+    *written = store->written;
+    *read = store->read;
+    *checked = store->checked;
+    store->written = store->read = store->checked = (JobList){ 0 };
+    store->told = store->news;
+    store->damage_told = store->damage;
+    size_t bytes = store->answer_bytes;
+    pthread_mutex_unlock(&store->mutex);
+    if (store->told.compacted > store->state.compacted) {
+        store->state.compacted = store->told.compacted;
+    }
+    return bytes;
+}
+
+/* The threads may go on, if they had to wait for this. */
+static void told_all(LocalStore *store, size_t bytes)
+{
+    pthread_mutex_lock(&store->mutex);
+    bool waited = store->answer_bytes > ANSWERS_BYTES;
+    store->answer_bytes -= bytes;
+    pthread_mutex_unlock(&store->mutex);
+    if (waited && store->threaded && !store->closing) {
+        worker_wake(store->write_worker);
+        worker_wake(store->read_worker);
+        if (store->verify_worker != NULL) {
+            worker_wake(store->verify_worker);
+        }
+    } else if (waited && !store->closing) {
+        loop_defer(store->base.loop, &store->deliver_task);
+    }
+}
+
+static void deliver_done(LocalStore *store)
+{
+    JobList written, read, checked;
+    size_t bytes = take_done(store, &written, &read, &checked);
+    Job *job;
+    while ((job = job_list_take(&written)) != NULL) {
+        deliver_write(store, job);
+    }
+    while ((job = job_list_take(&read)) != NULL) {
+        deliver_read(store, job);
+    }
+    while ((job = job_list_take(&checked)) != NULL) {
+        deliver_read(store, job);
+    }
+    told_all(store, bytes);
+}
+
+/* The owner may begin to close it from there. */
+static void tell_loss(LocalStore *store)
+{
+    const StoreLoss *loss = &store->told.loss;
+    bool is_news = (loss->is_lost && !store->loss_told) || (loss->is_saved && !store->saving_told);
+    store->loss_told = loss->is_lost;
+    store->saving_told = loss->is_saved;
+    if (is_news && store->settings.lost != NULL) {
+        store->settings.lost(store->settings.context, loss);
+    }
+}
+
+/* The same. */
+static void tell_damage(LocalStore *store)
+{
+    if (store->damage_told.is_there && !store->damage_is_told) {
+        store->damage_is_told = true;
+        if (store->settings.damaged != NULL) {
+            store->settings.damaged(store->settings.context, store->damage_told.text);
+        }
+    }
+}
+
+static void deliver(void *context)
+{
+    LocalStore *store = context;
+    if (!store->threaded) {
+        work_write(store);
+        work_read(store);
+        work_verify(store);
+    }
+    deliver_done(store);
+    store_release_reads(store);
+    tell_damage(store);
+    tell_loss(store);
+}
+
+static void answer_all(void *context)
+{
+    LocalStore *store = context;
+    JobList answers = store->answers;
+    store->answers = (JobList){ 0 };
+    for (Job *job; (job = job_list_take(&answers)) != NULL;) {
+        deliver_read(store, job);
+    }
+}
+
+/* Damage that nobody reads is found before the last good backup is gone. */
+static void verify(void *context)
+{
+    LocalStore *store = context;
+    if (!store->verifying) {
+        store->verifying = true;
+        store_start_verify(store, job_new(JOB_VERIFY));
+    }
+    loop_timer_start(&store->verify, store->settings.verify_ms);
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+static LocalStore *make(Loop *loop, const StoreSettings *settings)
+{
+    LocalStore *store = memory_new(sizeof *store);
+    store->base.loop = loop;
+    store->settings = settings == NULL ? (StoreSettings){ 0 } : *settings;
+    const StoreSettings *keep = &store->settings;
+    store->history = (History){
+        .keep_revisions = keep->keep_revisions == 0 ? STORE_KEEP_REVISIONS : keep->keep_revisions,
+        .keep_bytes = keep->keep_bytes == 0 ? STORE_KEEP_BYTES : keep->keep_bytes,
+        .keep_ms = keep->keep_ms == 0 ? STORE_KEEP_MS : keep->keep_ms,
+    };
+    if (store->settings.progress_ms <= 0) {
+        store->settings.progress_ms = STORE_PROGRESS_MS;
+    }
+    store->directory.descriptor = -1;
+    store->lock.descriptor = -1;
+    store->mark.file.descriptor = -1;
+    store->writer_news.writable = true;
+    store->held_revision = INT64_MAX;
+    pthread_mutex_init(&store->mutex, NULL);
+    loop_task_init(&store->deliver_task, deliver, store);
+    loop_task_init(&store->answer_task, answer_all, store);
+    loop_timer_init(&store->verify, loop, verify, store);
+    return store;
+}
+
+static void unmake(LocalStore *store)
+{
+    leases_clear(store);
+    history_clear(&store->history);
+    if (store->reader != NULL && store->reader != store->writer) {
+        store->reader->kind->close(store->reader);
+    }
+    if (store->writer != NULL) {
+        store->writer->kind->close(store->writer);
+    }
+    damage_close(store);
+    file_lock_release(&store->lock);
+    directory_close(&store->directory);
+    pthread_mutex_destroy(&store->mutex);
+    free(store->path);
+    free(store);
+}
+
+/* The engines are there; from here on nothing fails. */
+static bool start(LocalStore *store, Error *err)
+{
+    Engine *engine = store->reader;
+    if (!engine->kind->get_state(engine, &store->state, err) || !leases_load(store, err) ||
+        !damage_open(store, err)) {
+        return false;
+    }
+    if (!execute_measure(engine, &store->state, &store->history, loop_now_ms(store->base.loop),
+                         err)) {
+        if (err->kind != ERROR_OS) {
+            return false;
+        }
+        damage_note(store, err); /* what else there is can be read */
+    }
+    space_open(store);
+    if (store->state.revision == 0) {
+        store->state.revision = store->settings.after;
+    }
+    store->writer_state = store->state;
+    store->writer_news.log_bytes = store->state.log_bytes;
+    store->writer_news.space = store->space;
+    store->writer_news.compacted = store->state.compacted;
+    store->writer_news.bytes = store->writer->kind->bytes(store->writer);
+    store->news = store->told = store->writer_news;
+    store->durable_ms = loop_now_ms(store->base.loop);
+    watches_init(store);
+    return true;
+}
+
+static void refuse_all(LocalStore *store, JobList *list)
+{
+    for (Job *job; (job = job_list_take(list)) != NULL;) {
+        job->ok = error_set(&job->err, ERROR_UNAVAILABLE, "the store is closing");
+        job_leaves(store, job);
+        job_answer(job);
+        job_free(job);
+    }
+}
+
+/* The last moment at which it can be. */
+static void save_lost(LocalStore *store)
+{
+    if (store->path != NULL && !store->writer_news.loss.is_saved &&
+        !sqlite_engine_is_in_place(store->writer, true)) {
+        rescue_run(store->writer, store->path, &store->writer_news.loss);
+        log_error("the store was lost while it was open",
+                  LOG_C("why", store->writer_news.loss.why.text));
+    }
+}
+
+static void local_close(Store *base)
+{
+    LocalStore *store = (LocalStore *)base;
+    pthread_mutex_lock(&store->mutex);
+    store->closing = true;
+    pthread_mutex_unlock(&store->mutex);
+    loop_timer_stop(&store->verify);
+    worker_free(store->write_worker);
+    worker_free(store->read_worker);
+    worker_free(store->verify_worker);
+    deliver_done(store);
+    answer_all(store);
+    refuse_all(store, &store->writes);
+    refuse_all(store, &store->reads);
+    refuse_all(store, &store->checks);
+    refuse_all(store, &store->held);
+    loop_task_stop(store->base.loop, &store->deliver_task);
+    loop_task_stop(store->base.loop, &store->answer_task);
+    watches_clear(store);
+    save_lost(store);
+    unmake(store);
+}
+
+/* --- Calls ----------------------------------------------------------------------------------- */
+
+static bool local_txn(Store *base, const StoreTxn *txn, size_t bytes, StoreDone *done,
+                      void *context, Error *err)
+{
+    LocalStore *store = (LocalStore *)base;
+    bytes += sizeof(Job);
+    if (!job_admit(store, bytes, err)) {
+        return false;
+    }
+    bool writes = request_writes(txn);
+    Job *job = job_new(writes ? JOB_TXN : JOB_READ);
+    job->bytes = bytes;
+    job->txn = request_copy_txn(&job->arena, txn);
+    job->done = done;
+    job->context = context;
+    if (writes) {
+        store_start_write(store, job);
+    } else {
+        job->after = txn->relaxed ? 0 : store->writes_called;
+        store_start_read(store, job);
+    }
+    return true;
+}
+
+/* A read of nothing: every answer has the revision that it is of. */
+static bool local_revision(Store *base, StoreDone *done, void *context, Error *err)
+{
+    return local_txn(base, &(StoreTxn){ 0 }, 0, done, context, err);
+}
+
+static bool local_compact(Store *base, int64_t revision, StoreDone *done, void *context, Error *err)
+{
+    LocalStore *store = (LocalStore *)base;
+    if (!job_admit(store, sizeof(Job), err)) {
+        return false;
+    }
+    Job *job = job_new(JOB_COMPACT);
+    job->bytes = sizeof *job;
+    job->compact_to = revision;
+    job->done = done;
+    job->context = context;
+    store_start_write(store, job);
+    return true;
+}
+
+static void local_hold(Store *base, int64_t revision)
+{
+    LocalStore *store = (LocalStore *)base;
+    pthread_mutex_lock(&store->mutex);
+    store->held_revision = revision;
+    pthread_mutex_unlock(&store->mutex);
+}
+
+static StoreStatus known_status(const LocalStore *store)
+{
+    StoreStatus status = {
+        .revision = store->state.revision,
+        .compacted = store->state.compacted,
+        .bytes = store->told.bytes,
+        .log_bytes = store->told.log_bytes,
+        .has_reserve = store->told.space.held > 0,
+        .pending = store->pending,
+        .watches = store->watches.count,
+        .watches_behind = store->watches.behind,
+        .leases = store->leases.count,
+        .durable_ms = store->durable_ms,
+        .commits = store->told.commits,
+        .writes = store->writes_answered,
+    };
+    status.condition = store->damage_told.is_there  ? STORE_DAMAGED
+                       : store->told.loss.is_lost   ? STORE_LOST
+                       : store->told.space.is_short ? STORE_FULL
+                       : !store->told.writable      ? STORE_UNWRITABLE
+                                                    : STORE_OK;
+    status.writable = status.condition == STORE_OK;
+    snprintf(status.reason, sizeof status.reason, "%s",
+             status.condition == STORE_DAMAGED ? store->damage_told.text
+             : status.condition == STORE_FULL  ? FULL_TEXT
+                                               : store->told.reason);
+    return status;
+}
+
+static StoreStatus local_status(const Store *base, bool looks)
+{
+    const LocalStore *store = (const LocalStore *)base;
+    StoreStatus status = known_status(store);
+    if (!looks || store->path == NULL) {
+        return status;
+    }
+    if (!sqlite_engine_is_in_place(store->writer, true)) {
+        status.condition = STORE_LOST;
+        status.writable = false;
+        snprintf(status.reason, sizeof status.reason, "%s", LOST_TEXT);
+    } else if (status.condition == STORE_OK &&
+               space_is_short(&store->told.space, directory_disk_free(&store->directory),
+                              store->told.space.spare)) {
+        status.condition = STORE_FULL;
+        status.writable = false;
+        snprintf(status.reason, sizeof status.reason, "%s", FULL_TEXT);
+    }
+    return status;
+}
+
+static const StoreBackend local_backend = {
+    .close = local_close,
+    .txn = local_txn,
+    .revision = local_revision,
+    .compact = local_compact,
+    .lease_grant = local_lease_grant,
+    .lease_keep_alive = local_lease_keep_alive,
+    .lease_revoke = local_lease_revoke,
+    .lease_time_to_live = local_lease_time_to_live,
+    .lease_list = local_lease_list,
+    .watch = local_watch,
+    .watch_ack = local_watch_ack,
+    .watch_cancel = local_watch_cancel,
+    .hold = local_hold,
+    .status = local_status,
+};
+
+/* --- Opening --------------------------------------------------------------------------------- */
+
+Store *store_open_memory(Loop *loop, const StoreSettings *settings)
+{
+    LocalStore *store = make(loop, settings);
+    Error err;
+    store->base.backend = &local_backend;
+    store->writer = store->reader = memory_engine_new();
+    if (!start(store, &err)) {
+        BUG("%s", err.text);
+    }
+    return &store->base;
+}
+
+static char *path_in(const char *directory)
+{
+    size_t room = strlen(directory) + sizeof "/" STORE_FILE;
+    char *path = memory_new(room);
+    snprintf(path, room, "%s/%s", directory, STORE_FILE);
+    return path;
+}
+
+/* The directory, its lock, and where the file is. */
+static bool enter(LocalStore *store, const char *directory, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str found = STR_EMPTY;
+    if (store->settings.existing && !store_is_there(directory)) {
+        return error_set(err, ERROR_NOT_FOUND, "%s/" STORE_FILE " is lost", directory);
+    }
+    if (!directory_make(directory, &store->directory, err)) {
+        return false;
+    }
+    if (!file_lock_take(&store->directory, STORE_LOCK, STR("a store\n"), &arena, &store->lock,
+                        &found, err)) {
+        if (err->kind == ERROR_CONFLICT) {
+            error_set(err, ERROR_CONFLICT, "%s: another process has this store open", directory);
+        }
+        return false;
+    }
+    store->path = path_in(directory);
+    return true;
+}
+
+/* What a server has saved whose file was lost. */
+static bool take_rescued(const LocalStore *store, Error *err)
+{
+    if (!store->settings.existing || !rescue_is_there(store->path)) {
+        return true;
+    }
+    return file_exists(store->path) ? rescue_refuse(store->path, err)
+                                    : rescue_adopt(store->path, err);
+}
+
+static bool open_file(LocalStore *store, Error *err)
+{
+    /* SQLite would make it readable for others. Its other files get the mode of this one. */
+    if (!directory_has(&store->directory, STORE_FILE) &&
+        !directory_write(&store->directory, STORE_FILE, STR_EMPTY, true, err)) {
+        return false;
+    }
+    return (store->writer != NULL ||
+            sqlite_engine_open(store->path, store->settings.wal_pages, &store->writer, err)) &&
+           sqlite_engine_open_reader(store->path, &store->reader, err);
+}
+
+bool store_open_sqlite(Loop *loop, const char *directory, const StoreSettings *settings,
+                       Store **out, Error *err)
+{
+    LocalStore *store = make(loop, settings);
+    store->base.backend = &local_backend;
+    bool is_entered = enter(store, directory, err) && take_rescued(store, err);
+    if (is_entered) {
+        space_init(store);
+    }
+    if (!is_entered ||
+        (!open_file(store, err) && (!space_give_up(store) || !open_file(store, err))) ||
+        !start(store, err) ||
+        (!loop_is_virtual(loop) && !sqlite_engine_start_checkpoints(store->writer, err))) {
+        unmake(store);
+        return false;
+    }
+    store->threaded = !loop_is_virtual(loop);
+    if (store->threaded) {
+        store->write_worker = worker_new(work_write, store);
+        store->read_worker = worker_new(work_read, store);
+    }
+    if (store->damage.is_there) {
+        loop_defer(loop, &store->deliver_task);
+    }
+    if (store->settings.verify_ms > 0) {
+        loop_timer_start(&store->verify, 0);
+    }
+    *out = &store->base;
+    return true;
+}
+
+static bool check_snapshot(const char *path, Str digest, Error *err)
+{
+    char found[SHA256_HEX + 1];
+    int64_t bytes;
+    EngineState state;
+    if (!file_digest(path, found, &bytes, err)) {
+        return false;
+    }
+    if (digest.len > 0 && !str_eq_c(digest, found)) {
+        return error_set(err, ERROR_OS, "%s is not the file that was written: its digest is %s",
+                         path, found);
+    }
+    return sqlite_engine_check(path, NULL, NULL, &state, err);
+}
+
+bool store_restore(const char *directory, const char *path, Str digest, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    LocalStore *store = make(NULL, NULL);
+    bool done = enter(store, directory, err);
+    if (done && directory_has(&store->directory, STORE_FILE)) {
+        done = error_set(err, ERROR_CONFLICT, "%s: there is a store already", directory);
+    } else if (done) {
+        const char *draft = arena_format(&arena, "%s.new%c", store->path, '\0').data;
+        done = check_snapshot(path, digest, err) && file_write_private(draft, STR_EMPTY, err);
+        if (done) {
+            done = sqlite_engine_copy(path, draft, err) && file_settle(draft, store->path, err);
+        }
+        if (!done) {
+            file_remove(draft);
+        }
+    }
+    unmake(store);
+    return done;
+}
+
+bool store_is_there(const char *directory)
+{
+    AUTO_CLEAR(Directory) open = { .descriptor = -1 };
+    AUTO_CLEAR(Arena) arena;
+    Str nothing;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!directory_open(directory, &open, &err)) {
+        return err.kind != ERROR_NOT_FOUND;
+    }
+    /* One that has bytes is too large for this. */
+    return (!directory_read(&open, &arena, STORE_FILE, 0, &nothing, &err) &&
+            err.kind != ERROR_NOT_FOUND) ||
+           rescue_is_there(arena_format(&arena, "%s/" STORE_FILE "%c", directory, '\0').data);
+}
+
+bool store_is_open(const char *directory)
+{
+    AUTO_CLEAR(Directory) open = { .descriptor = -1 };
+    Error err;
+    return directory_open(directory, &open, &err) && file_lock_is_held(&open, STORE_LOCK);
+}
+
+bool store_release_reserve(const char *directory, Error *err)
+{
+    LocalStore *store = make(NULL, &(StoreSettings){ .reserve = true });
+    bool ok = !store_is_there(directory) || enter(store, directory, err);
+    if (ok && store->path != NULL) {
+        (void)space_give_up(store);
+    }
+    unmake(store);
+    return ok;
+}
+
+void store_keep_reserve(const char *directory)
+{
+    LocalStore *store = make(NULL, &(StoreSettings){ .reserve = true });
+    Error ignored;
+    if (store_is_there(directory) && enter(store, directory, &ignored)) {
+        space_init(store);
+        space_open(store);
+    }
+    unmake(store);
+}
+
+bool store_check(const char *directory, Error *err)
+{
+    LocalStore *store = make(NULL, NULL);
+    EngineState state;
+    bool ok = directory_open(directory, &store->directory, err);
+    if (ok && file_lock_is_held(&store->directory, STORE_LOCK)) {
+        ok = error_set(err, ERROR_CONFLICT, "%s: another process has this store open", directory);
+    } else if (ok && !directory_has(&store->directory, STORE_FILE)) {
+        ok = error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
+    } else if (ok) {
+        store->path = path_in(directory);
+        ok = sqlite_engine_check(store->path, NULL, NULL, &state, err) &&
+             damage_check(store, state.revision, err);
+    }
+    unmake(store);
+    return ok;
+}
+
+bool store_can_accept(const char *directory, Error *err)
+{
+    LocalStore *store = make(NULL, NULL);
+    StoreAccepted ignored;
+    bool ok = store_is_there(directory)
+                  ? enter(store, directory, err) && damage_find_loss(store, &ignored, err)
+                  : error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
+    unmake(store);
+    return ok;
+}
+
+bool store_accept(const char *directory, Str key, Str value, StoreAccepted *out, Error *err)
+{
+    LocalStore *store = make(NULL, NULL);
+    bool ok = store_is_there(directory)
+                  ? enter(store, directory, err) && damage_accept(store, key, value, out, err)
+                  : error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
+    unmake(store);
+    return ok;
+}

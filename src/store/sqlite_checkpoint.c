@@ -1,0 +1,186 @@
+/* Checkpoints: what has gathered in the write-ahead log is copied into the database, so that the log
+ * can start over.
+ *
+ * A thread with its own connection copies while the writer keeps appending, then copies what was
+ * appended meanwhile, until little is left. At some times that length the writer copies the rest, between
+ * two groups: the log starts over with the first commit that finds everything copied.
+ *
+ * SQLite before 3.51.3 can lose pages when one connection begins a checkpoint while another starts the
+ * log over ("WAL-reset bug"). That cannot happen here: there is one checkpoint at a time, and it begins
+ * only when the log has pages that were never copied, so the log cannot start over before it is done.
+ *
+ * While the state is CHECKPOINT_RUNNING the connection belongs to the thread, otherwise to the writer. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "store/sqlite_inner.h"
+#include "sys/worker.h"
+
+enum {
+    WAIT_MS = 20,     /* for readers, when the log is large */
+    REST_FACTOR = 4,  /* times the log's limit: the writer lets it start over */
+    LARGE_FACTOR = 8, /* the same: the writer waits for the thread and for readers */
+    LEFT_PART = 10,   /* a tenth of the limit may be left for the writer */
+    TIGHT_PAGES = 64, /* in the log while there is little room */
+};
+
+typedef enum CheckpointState {
+    CHECKPOINT_IDLE,
+    CHECKPOINT_RUNNING,
+    CHECKPOINT_LEFT, /* the thread is done; the rest is the writer's */
+} CheckpointState;
+
+struct Checkpoint {
+    SqliteEngine *writer;
+    SqliteEngine *own; /* the thread's connection */
+    Worker *worker;
+    pthread_mutex_t mutex;
+    pthread_cond_t done;
+    CheckpointState state; /* with the mutex held */
+};
+
+static void set_state(Checkpoint *checkpoint, CheckpointState state)
+{
+    pthread_mutex_lock(&checkpoint->mutex);
+    checkpoint->state = state;
+    pthread_cond_signal(&checkpoint->done);
+    pthread_mutex_unlock(&checkpoint->mutex);
+}
+
+/* With `wait` it is never CHECKPOINT_RUNNING. */
+static CheckpointState get_state(Checkpoint *checkpoint, bool wait)
+{
+    pthread_mutex_lock(&checkpoint->mutex);
+    while (wait && checkpoint->state == CHECKPOINT_RUNNING) {
+        pthread_cond_wait(&checkpoint->done, &checkpoint->mutex);
+    }
+    CheckpointState state = checkpoint->state;
+    pthread_mutex_unlock(&checkpoint->mutex);
+    return state;
+}
+
+static bool copy_pages(SqliteEngine *sqlite, int mode, int *copied)
+{
+    sqlite3_busy_timeout(sqlite->db, WAIT_MS);
+    int result = sqlite3_wal_checkpoint_v2(sqlite->db, NULL, mode, NULL, copied);
+    sqlite3_busy_timeout(sqlite->db, STORE_BUSY_MS);
+    if (result != SQLITE_OK && (result & 0xff) != SQLITE_BUSY && (result & 0xff) != SQLITE_LOCKED) {
+        /* Nothing is lost: all is in the log still. Only a failed fsync ends writing. */
+        Error ignored;
+        sqlite_failure(sqlite, result, &ignored);
+    }
+    return result == SQLITE_OK;
+}
+
+/* SQLite syncs the database when all of the log is copied, which only the writer sees. Until then most
+ * of that is done here. */
+static bool sync_database(SqliteEngine *sqlite)
+{
+    sqlite3_file *file = NULL;
+    int result = sqlite3_file_control(sqlite->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (result == SQLITE_OK) {
+        result = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+    }
+    return result == SQLITE_OK || sqlite_sync_failure(sqlite, result);
+}
+
+/* Ends when little is left, or when it does not get less: a reader may need what is in the log. */
+static void run_checkpoint(void *context)
+{
+    Checkpoint *checkpoint = context;
+    const SqliteEngine *writer = checkpoint->writer;
+    int64_t left = INT64_MAX, before;
+    int copied;
+    do {
+        before = left;
+        if (!copy_pages(checkpoint->own, SQLITE_CHECKPOINT_PASSIVE, &copied) ||
+            !sync_database(checkpoint->own)) {
+            break;
+        }
+        left = (int64_t)atomic_load(&writer->wal_pages) - copied;
+    } while (left > writer->wal_limit / LEFT_PART && left < before);
+    set_state(checkpoint, CHECKPOINT_LEFT);
+}
+
+static bool is_large(const SqliteEngine *sqlite)
+{
+    return atomic_load(&sqlite->wal_pages) >= LARGE_FACTOR * sqlite->wal_limit;
+}
+
+/* On the writer's thread. Passive waits for no reader. When the log grows all the same, because there was
+ * one every time, readers are waited for: a moment only, one of them may be checking every page. */
+static void copy_rest(SqliteEngine *sqlite, bool tight)
+{
+    int ignored,
+        mode = tight || is_large(sqlite) ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
+    copy_pages(sqlite, mode, &ignored);
+    sqlite->next_checkpoint = atomic_load(&sqlite->wal_pages) + sqlite->wal_limit;
+}
+
+void checkpoint_note_failure(SqliteEngine *sqlite)
+{
+    Checkpoint *checkpoint = sqlite->checkpoint;
+    if (checkpoint != NULL && get_state(checkpoint, false) != CHECKPOINT_RUNNING &&
+        checkpoint->own->engine.broken && !sqlite->engine.broken) {
+        sqlite->engine.broken = true;
+        snprintf(sqlite->engine.broken_text, sizeof sqlite->engine.broken_text, "%s",
+                 checkpoint->own->engine.broken_text);
+    }
+}
+
+void checkpoint_tidy(SqliteEngine *sqlite)
+{
+    Checkpoint *checkpoint = sqlite->checkpoint;
+    /* However slow the thread is, the log does not grow without limit. */
+    CheckpointState state =
+        checkpoint == NULL ? CHECKPOINT_IDLE : get_state(checkpoint, is_large(sqlite));
+    checkpoint_note_failure(sqlite);
+    if (sqlite->engine.broken || state == CHECKPOINT_RUNNING) {
+        return;
+    }
+    uint32_t pages = atomic_load(&sqlite->wal_pages);
+    bool tight = sqlite->engine.tight && pages >= TIGHT_PAGES;
+    if (state == CHECKPOINT_LEFT) { /* all of them may be copied */
+        set_state(checkpoint, CHECKPOINT_IDLE);
+        sqlite->next_checkpoint = pages + sqlite->wal_limit;
+    }
+    if (pages < sqlite->wal_limit) { /* it has started over */
+        sqlite->next_checkpoint = sqlite->wal_limit;
+    }
+    if (tight || (state == CHECKPOINT_LEFT && pages >= REST_FACTOR * sqlite->wal_limit) ||
+        (checkpoint == NULL && pages >= sqlite->next_checkpoint)) {
+        copy_rest(sqlite, tight);
+    } else if (pages >= sqlite->next_checkpoint) { /* beyond all that was ever copied */
+        set_state(checkpoint, CHECKPOINT_RUNNING);
+        worker_wake(checkpoint->worker);
+    }
+}
+
+bool sqlite_engine_start_checkpoints(Engine *engine, Error *err)
+{
+    SqliteEngine *sqlite = (SqliteEngine *)engine, *own = sqlite_open_beside(sqlite->file, err);
+    if (own == NULL) {
+        return false;
+    }
+    Checkpoint *checkpoint = memory_new(sizeof *checkpoint);
+    checkpoint->writer = sqlite;
+    checkpoint->own = own;
+    pthread_mutex_init(&checkpoint->mutex, NULL);
+    pthread_cond_init(&checkpoint->done, NULL);
+    checkpoint->worker = worker_new(run_checkpoint, checkpoint);
+    sqlite->checkpoint = checkpoint;
+    return true;
+}
+
+void checkpoint_free(Checkpoint *checkpoint)
+{
+    if (checkpoint != NULL) {
+        worker_free(checkpoint->worker);
+        sqlite_kind.close(&checkpoint->own->engine);
+        pthread_cond_destroy(&checkpoint->done);
+        pthread_mutex_destroy(&checkpoint->mutex);
+        free(checkpoint);
+    }
+}

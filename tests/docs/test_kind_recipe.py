@@ -1,0 +1,88 @@
+"""The recipe of CONTRIBUTING.md works: its file and its line make a kind of objects."""
+
+import json
+import re
+import subprocess
+
+import pytest
+from relink import compile_like, link_like
+
+# What is compiled from the table of kinds, or from that of routes, which has the addresses of each.
+TABLES = ["api", "bodies", "call", "kind", "kind_role", "openapi", "record", "routes"]
+
+
+@pytest.fixture(scope="module")
+def newcomer(root, build, tmp_path_factory):
+    """Runs the program that has the kind of the recipe."""
+    place = tmp_path_factory.mktemp("recipe")
+    section = (root / "CONTRIBUTING.md").read_text()
+    section = section.split("### Add a kind of objects", 1)[1].split("\n### ", 1)[0]
+    [code] = re.findall(r"^```c\n(.*?)^```", section, re.M | re.S)
+    [line] = re.findall(r"`(KIND\([^`]*\))`", section)
+    (place / "api").mkdir()
+    rows = (root / "src/api/kinds.def").read_text()
+    assert "kind_window" not in rows, "Window exists now: give the recipe of CONTRIBUTING.md another kind"
+    (place / "api" / "kinds.def").write_text(rows + line + "\n")
+    (place / "kind_window.c").write_text(code)
+    objects = [place / "kind_window.o"]
+    compile_like(build, "api/kind_config.c", place / "kind_window.c", objects[0], "-Werror", f"-I{place}")
+    for name in TABLES:
+        # From a copy: beside the original, its own .def would be found first.
+        (place / f"{name}.c").write_text((root / f"src/api/{name}.c").read_text())
+        objects.append(place / f"{name}.o")
+        compile_like(build, f"src/api/{name}.c", place / f"{name}.c", objects[-1], f"-I{place}")
+    link_like(build, objects, place / "eden")
+
+    def run(*args):
+        return subprocess.run([place / "eden", *args], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=120)
+
+    run.path = place / "eden"
+    return run
+
+
+def test_every_file_with_a_number_of_a_route_is_compiled_anew(root):
+    """The numbers of routes behind the new one are others."""
+    route = re.compile(r"\bROUTE_(?!JSON|MERGE_PATCH|BODY_MAX|AUDITED|CONDITIONAL|PARAMS_MAX)[A-Z]\w*")
+    users = {path.stem for path in (root / "src").rglob("*.c") if "api/" in str(path) and route.search(path.read_text())}
+    assert users <= set(TABLES)
+
+
+def test_its_schema_has_the_limits(newcomer):
+    spec = json.loads(newcomer("schema", "windows").stdout)["properties"]["spec"]
+    assert spec["required"] == ["day"]
+    assert spec["properties"]["day"]["enum"] == ["weekday", "weekend", "any"]
+    assert spec["properties"]["nodes"]["minimum"] == 1
+    assert spec["properties"]["nodes"]["maximum"] == 1000
+
+
+def test_it_has_addresses(newcomer):
+    paths = json.loads(newcomer("schema", "openapi").stdout)["paths"]
+    assert set(paths["/v1/windows"]) >= {"get", "post"}
+    assert set(paths["/v1/windows/{name}"]) >= {"get", "put", "patch", "delete"}
+    assert "/v1/health" in paths
+
+
+def test_explain_and_the_reference_tell_its_fields(newcomer):
+    told = newcomer("explain", "Window").stdout
+    assert "When nodes may be changed." in told
+    assert "spec.length  duration (1m to 1d)" in told
+    page = newcomer("help", "kinds", "-o", "markdown").stdout
+    assert "| `spec.nodes` | number | 1 to 1000 | how many may be changed at once |" in page
+
+
+def test_the_program_without_the_row_does_not_know_it(eden_path):
+    assert subprocess.run([eden_path, "schema", "windows"], capture_output=True).returncode != 0
+
+
+def test_a_server_checks_and_keeps_its_objects(newcomer):
+    script = """
+        put() { "$0" api PUT "/v1/windows/$1" -d "{\\"spec\\":$2}"; }
+        put night '{"day":"weekday","length":"2h","nodes":5}' >/dev/null || exit 1
+        put noon '{"day":"monday","length":"2h"}' >&2 && exit 1
+        "$0" api GET /v1/windows/night
+    """
+    done = newcomer("dev", "--nodes", "1", "--port", "0", "--", "bash", "-c", script, newcomer.path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["spec"] == {"day": "weekday", "length": "2h", "nodes": 5}
+    assert "must be one of weekday|weekend|any" in done.stderr

@@ -1,0 +1,82 @@
+"""The election of a leader among the servers of a cluster, which so far is one: it leads as soon as it
+serves, and again after whatever ended it."""
+
+import json
+import subprocess
+
+import events
+
+KEY = "/eden/leader/controllers"
+
+
+def ask(cluster, target, *options):
+    """By the socket for commands."""
+    done = subprocess.run(
+        ["curl", "-sS", "--unix-socket", cluster.run / "server/api.sock", *options,
+         f"http://eden{target}"], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def term(cluster):
+    """Of the key of the leader: since which revision it is there."""
+    key = json.loads(ask(cluster, f"/v1/store?key={KEY}"))
+    record = json.loads(key["value"])
+    assert record["format"] == "eden.leader/1" and record["server"] == "s1"
+    assert key["lease"] != 0
+    return key["create_revision"]
+
+
+def is_there(cluster, key):
+    return "value" in json.loads(ask(cluster, f"/v1/store?key={key}"))
+
+
+def lead(server):
+    server.wait_for_log("this server leads the cluster")
+
+
+def test_a_server_leads_again_after_a_stop_and_after_a_kill(cluster):
+    server = cluster.start()
+    lead(server)
+    first = term(cluster)
+    assert "\neden_leader 1\n" in ask(cluster, "/metrics")
+    events.wait_until(lambda: json.loads(ask(cluster, "/readyz")).get("leader") == "s1", "s1 leads")
+    assert server.stop() == 0
+    server = cluster.start()
+    lead(server)
+    second = term(cluster)
+    assert second > first
+    server.kill()
+    server = cluster.start()
+    lead(server)
+    assert term(cluster) > second
+
+
+def test_a_server_that_stops_leaves_no_leader_behind(cluster):
+    server = cluster.start()
+    lead(server)
+    assert server.stop() == 0
+    server.wait_for_log("no longer leads")
+
+
+def test_the_key_of_the_leader_cannot_be_put_or_deleted(cluster):
+    lead(cluster.start())
+    before = term(cluster)
+    put = cluster.call("put", KEY, "mine", "--force", check=False)
+    assert put.returncode == 4 and "cannot be changed as keys" in put.stderr, put
+    deleted = json.loads(ask(cluster, f"/v1/store?key={KEY}", "-X", "DELETE"))
+    assert deleted["status"] == 403, deleted
+    assert term(cluster) == before
+
+
+def test_a_name_is_free_again_though_the_server_was_killed(cluster):
+    """What a removed node has left is deleted by the server that leads, or by the next that does."""
+    server = cluster.start()
+    lead(server)
+    left = [f"/eden/waits/gone/{number}" for number in range(300)]
+    for key in [*left, "/eden/removed/gone"]:
+        ask(cluster, f"/v1/store?key={key}", "-X", "PUT", "-d", '{"value": "{}"}', "-H",
+            "content-type: application/json")
+    server.kill()
+    lead(cluster.start())
+    events.wait_until(lambda: not is_there(cluster, "/eden/removed/gone"), "the name is free")
+    assert not any(is_there(cluster, key) for key in left)

@@ -1,0 +1,115 @@
+/* Steps that ask for the machine to go down. */
+#include "run/leave.h"
+
+#include "modules/call.h"
+#include "run/folder.h"
+
+enum {
+    STEPS = 3
+};
+
+typedef struct World {
+    Step steps[STEPS];
+    StepReport reports[STEPS];
+    Graph graph;
+    Directory state;
+    Run run;
+} World;
+
+static void prepare(World *world, Folder *folder)
+{
+    static const char *const ids[STEPS] = { "job#first", "job#between", "job#last" };
+    Error err;
+    *world = (World){ .state = { .descriptor = -1 } };
+    Map *facts = map_new(&folder->arena, 1);
+    map_set_str(&folder->arena, facts, STR("boot_id"), value_string(STR("boot-1")));
+    for (uint32_t i = 0; i < STEPS; i++) {
+        world->steps[i].id = str_from_c(ids[i]);
+    }
+    world->graph.steps = (Steps){ .items = world->steps, .count = STEPS };
+    const char *state = folder_path(folder, "state");
+    world->run = (Run){
+        .arena = &folder->arena,
+        .problems = &folder->problems,
+        .facts = value_map(facts),
+        .steps = world->graph.steps,
+        .graph = &world->graph,
+        .home = STR("/srv/site"),
+        .report = { .items = world->reports },
+        .config = { .path = "/nowhere/site", .root = "/", .state = state, .etc = "/nowhere/etc" }
+    };
+    assert_int_equal(mkdir(state, 0700), 0);
+    assert_true(directory_open(state, &world->state, &err));
+    assert_true(host_open(folder->path, &world->run.host, &err));
+    run_leave_load(&world->run);
+}
+
+static void finish(World *world, Folder *folder)
+{
+    host_close(world->run.host);
+    directory_close(&world->state);
+    nftw(folder_path(folder, "state"), folder_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Whoever turns the machine off does not want it up again; and a restart through the firmware was asked
+ * for with a reason. */
+static void the_strongest_of_several_wishes_counts(void **state)
+{
+    Folder *folder = *state;
+    for (int first = LEAVE_KEXEC; first <= LEAVE_POWEROFF; first++) {
+        for (int last = LEAVE_KEXEC; last <= LEAVE_POWEROFF; last++) {
+            World world;
+            Error err;
+            prepare(&world, folder);
+            Leave wishes[] = { { .kind = (LeaveKind)first, .resumes = first == LEAVE_REBOOT },
+                               { .kind = (LeaveKind)last, .resumes = last == LEAVE_REBOOT } };
+            world.reports[0].leave = &wishes[0];
+            world.reports[2].leave = &wishes[1];
+            run_leave_note(&world.run, &world.state);
+            bool resumes = first == LEAVE_REBOOT || last == LEAVE_REBOOT;
+            assert_int_equal(run_leave_ready(&world.run, &err), !resumes);
+            assert_int_equal(world.run.leave->kind, first > last ? first : last);
+            /* Of two that are as strong, the first one has its delay and its message. */
+            assert_ptr_equal(world.run.leave, first >= last ? &wishes[0] : &wishes[1]);
+            Resume noted;
+            assert_int_equal(resume_load(world.run.config.state, &folder->arena, STR_EMPTY,
+                                         STR("/srv/site"), &noted),
+                             !resumes);
+            if (resumes) { /* the folder is in /tmp, where others could put another note */
+                assert_non_null(strstr(err.text, "the directory '/tmp'"));
+            } else {
+                assert_false(noted.resumes);
+                assert_int_equal(noted.step_count, 2);
+                assert_non_null(resume_find(&noted, STR("job#first")));
+                assert_null(resume_find(&noted, STR("job#between")));
+                assert_str(resume_find(&noted, STR("job#last"))->boot, "boot-1");
+            }
+            finish(&world, folder);
+        }
+    }
+}
+
+static void without_a_wish_the_machine_stays_up(void **state)
+{
+    Folder *folder = *state;
+    World world;
+    prepare(&world, folder);
+    run_leave_note(&world.run, &world.state);
+    assert_null(world.run.leave);
+    assert_null(run_leaving(&world.run));
+    Leave wish = { .kind = LEAVE_REBOOT };
+    world.reports[1].leave = &wish;
+    world.run.report.interrupted = true; /* who interrupts a run wants to look first */
+    run_leave_note(&world.run, &world.state);
+    assert_null(world.run.leave);
+    finish(&world, folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FOLDER_TEST(the_strongest_of_several_wishes_counts),
+        FOLDER_TEST(without_a_wish_the_machine_stays_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/* Which part of the log is due to be compacted. */
+#include "store/history.h"
+
+#include "unit.h"
+
+/* Revisions of 100 bytes each, one every `step_ms`. */
+static EngineState grow(History *history, int64_t count, int64_t step_ms)
+{
+    EngineState state = { 0 };
+    for (int64_t i = 1; i <= count; i++) {
+        state.revision = i;
+        state.log_bytes = i * 100;
+        history_note(history, &state, i * step_ms);
+    }
+    return state;
+}
+
+static int64_t due(const History *history, const EngineState *state, int64_t now_ms)
+{
+    const HistoryPoint *point = history_due(history, state, now_ms);
+    return point == NULL ? 0 : point->revision;
+}
+
+static void the_rule_is_bytes_or_both_of_count_and_age(void **state)
+{
+    static const struct {
+        int64_t revisions, bytes, ms; /* that are kept, of 1000 revisions, 100 kB, 10 s */
+        int64_t least, most;
+    } rows[] = {
+        { 100, -1, 1000, 880, 900 }, /* both limits are the same */
+        { 100, -1, -1, 880, 900 },   /* age does not matter */
+        { 100, -1, 5000, 480, 500 }, /* many are young */
+        { 500, -1, 1000, 480, 500 }, /* many are among the newest */
+        { -1, -1, 1000, 0, 0 },      /* all are kept */
+        { 2000, -1, 1000, 0, 0 },    /* there are not so many */
+        { 100, -1, 60000, 0, 0 },    /* none is so old */
+        { 2000, 50000, 60000, 530, 545 }, { -1, 50000, -1, 530, 545 },
+        { 100, 90000, 1000, 880, 900 },   { 100, 200000, 60000, 0, 0 },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        History history = { .keep_revisions = rows[i].revisions,
+                            .keep_bytes = rows[i].bytes,
+                            .keep_ms = rows[i].ms };
+        EngineState end = grow(&history, 1000, 10);
+        int64_t found = due(&history, &end, 10000);
+        if (found < rows[i].least || found > rows[i].most) {
+            fail_msg("row %zu: %lld", i, (long long)found);
+        }
+        history_clear(&history);
+    }
+}
+
+static void memory_does_not_grow_with_the_log(void **state)
+{
+    History history = { .keep_revisions = 10, .keep_bytes = 1000000000, .keep_ms = 1000000000 };
+    EngineState end = grow(&history, 1000000, 1000);
+    assert_true(history.count <= HISTORY_POINTS && history.count >= HISTORY_POINTS / 8);
+    assert_int_equal(history.points[history.count - 1].revision, end.revision);
+    for (uint32_t i = 1; i < history.count; i++) {
+        assert_true(history.points[i].revision > history.points[i - 1].revision);
+    }
+    history_clear(&history);
+}
+
+/* Ten thousand a second for a quarter of an hour, compacted whenever that is due: what is kept is what the
+ * rule says, also when there are many more points in that than room for them. */
+static void the_rule_holds_however_much_is_written(void **state)
+{
+    static const struct {
+        int64_t bytes, least_ms, most_ms; /* of 100 bytes each: what is kept is from so long ago */
+    } rows[] = {
+        { -1, 600 * 1000, 610 * 1000 },        /* ten minutes */
+        { 150000000, 138 * 1000, 151 * 1000 }, /* 150 s, and a sixteenth less */
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        History history = { .keep_revisions = 10000,
+                            .keep_bytes = rows[i].bytes,
+                            .keep_ms = 600000 };
+        EngineState end = { 0 };
+        for (int64_t revision = 1; revision <= 9000000; revision++) {
+            int64_t now_ms = revision / 10;
+            end.revision = revision;
+            end.log_bytes += 100;
+            history_note(&history, &end, now_ms);
+            const HistoryPoint *point =
+                revision % 256 == 0 ? history_due(&history, &end, now_ms) : NULL;
+            if (point != NULL) {
+                int64_t gone = point->bytes - end.log_start;
+                end.compacted = point->revision;
+                end.log_bytes -= gone;
+                end.log_start += gone;
+            }
+            int64_t kept_ms = now_ms - end.compacted / 10;
+            if ((end.compacted > 0 && kept_ms < rows[i].least_ms) || kept_ms > rows[i].most_ms) {
+                fail_msg("row %zu: %lld ms are kept after %lld ms", i, (long long)kept_ms,
+                         (long long)now_ms);
+            }
+        }
+        assert_true(end.compacted > 0);
+        history_clear(&history);
+    }
+}
+
+static void what_was_not_written_is_forgotten(void **state)
+{
+    History history = { .keep_revisions = 10, .keep_bytes = -1, .keep_ms = -1 };
+    EngineState end = grow(&history, 100, 1);
+    history_cut(&history, 40);
+    end = (EngineState){ .revision = 40, .log_bytes = 4000 };
+    assert_int_equal(due(&history, &end, 1000), 30);
+    end.compacted = 30;
+    assert_int_equal(due(&history, &end, 1000), 0);
+    history_clear(&history);
+}
+
+static void nothing_is_left_when_nothing_was_written(void **state)
+{
+    History history = { .keep_revisions = 10, .keep_bytes = -1, .keep_ms = -1 };
+    (void)grow(&history, 3, 1);
+    history_cut(&history, 0);
+    assert_int_equal(history.count, 0);
+    history_cut(&history, 0);
+    assert_int_equal(history.count, 0);
+    history_clear(&history);
+}
+
+static void points_are_a_part_of_a_limit_apart(void **state)
+{
+    static const struct {
+        History keep;
+        uint32_t least, most;
+    } rows[] = {
+        { { .keep_revisions = 640, .keep_bytes = -1, .keep_ms = -1 }, 10, 11 },
+        { { .keep_revisions = -1, .keep_bytes = 128000, .keep_ms = -1 }, 5, 6 },
+        { { .keep_revisions = -1, .keep_bytes = -1, .keep_ms = 64000 }, 10, 11 },
+        { { .keep_revisions = -1, .keep_bytes = -1, .keep_ms = -1 }, 1, 1 },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        History history = rows[i].keep;
+        (void)grow(&history, 100, 100);
+        if (history.count < rows[i].least || history.count > rows[i].most) {
+            fail_msg("row %zu: %u", i, history.count);
+        }
+        history_clear(&history);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_rule_is_bytes_or_both_of_count_and_age),
+        cmocka_unit_test(memory_does_not_grow_with_the_log),
+        cmocka_unit_test(the_rule_holds_however_much_is_written),
+        cmocka_unit_test(what_was_not_written_is_forgotten),
+        cmocka_unit_test(nothing_is_left_when_nothing_was_written),
+        cmocka_unit_test(points_are_a_part_of_a_limit_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
