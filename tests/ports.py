@@ -5,17 +5,21 @@ import random
 import socket
 
 RANGE = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range")
+given = set()
 
 
 def free_port():
-    """One that nobody has, and that the kernel gives to nobody until it is used: whoever connects, or
-    binds to port 0, gets one out of RANGE."""
+    """A port that is not in use, and a different one each time. It is outside RANGE, so the kernel does not
+    assign it to anything that connects or binds to port 0."""
     low, high = map(int, RANGE.read_text().split())
-    ports = [*range(10000, low), *range(high + 1, 65536)]
-    while True:
+    ports = [port for port in (*range(10000, low), *range(high + 1, 65536)) if port not in given]
+    random.SystemRandom().shuffle(ports)
+    for port in ports:
         with socket.socket() as one:
             try:
-                one.bind(("127.0.0.1", random.SystemRandom().choice(ports)))
+                one.bind(("127.0.0.1", port))
             except OSError:
                 continue
-            return one.getsockname()[1]
+        given.add(port)
+        return port
+    raise OSError("no free port")

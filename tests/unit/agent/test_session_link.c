@@ -352,7 +352,9 @@ static void test_calls_say_the_oldest_protocol_that_is_spoken(void **state)
     wait_live(f);
     char oldest[16];
     snprintf(oldest, sizeof oldest, "%d", SESSION_PROTOCOL_OLDEST);
-    assert_string_equal(f->servers[0].protocol, oldest);
+    /* Which server is tried first is random. */
+    const char *first = f->servers[0].protocol, *second = f->servers[1].protocol;
+    assert_string_equal(first[0] != '\0' ? first : second, oldest);
 }
 
 static void test_cut_connections_lose_and_double_nothing(void **state)
