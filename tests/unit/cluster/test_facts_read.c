@@ -12,8 +12,7 @@ typedef struct Read {
 static void copy(char out[16], Str text)
 {
     assert_true(text.len < 16);
-    memcpy(out, text.data, text.len);
-    out[text.len] = '\0';
+    snprintf(out, 16, "%" STR_FMT, STR_ARG(text));
 }
 
 static void listed(void *context, const FactsPage *page, const Error *err)
