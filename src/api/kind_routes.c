@@ -5,6 +5,7 @@
 #include "api/object_watch.h"
 #include "api/record.h"
 #include "base/bug.h"
+#include "cluster/state.h"
 
 enum {
     TRIES_MAX = 5 /* when others change the same object meanwhile */
@@ -333,9 +334,18 @@ static void show_created(void *context, const KindItem *item, const Error *err)
     }
 }
 
+/* The state has seen what was written, unless it fell behind meanwhile: then it shows the object as it was
+ * before, or none. */
 void kind_changed(ApiCall *call, Str name, bool is_new)
 {
     const Kind *kind = kind_of(call);
+    Error err;
+    if (state_age(call_store(call)->state).is_behind) {
+        error_set(&err, ERROR_UNKNOWN,
+                  "it was written, but the store became unavailable before it could be read back");
+        call_fail(call, &err);
+        return;
+    }
     kind_get(kind, call_settings(call), &call->arena, name, is_new ? show_created : got, call);
 }
 

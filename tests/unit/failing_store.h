@@ -26,17 +26,27 @@ typedef struct FailingStore {
     bool hangs;               /* nothing is answered until failing_store_release() */
     const Error *reads;       /* what reads and new watches fail with; NULL: they do not */
     const Error *counts;      /* the same of reads that only count */
+    const Error *after_write; /* what reads and the watch fail with after the next write */
     int64_t behind;           /* reads tell of a revision that is so much older */
     StoreCondition condition; /* STORE_OK: that of the store itself */
     HeldCall *held;
     StoreWatchSpec watch; /* the last one */
 } FailingStore;
 
+static inline void failing_store_break_watch(const FailingStore *store, const Error *err)
+{
+    store->watch.done(store->watch.context, &(StoreBatch){ .err = err });
+}
+
 static inline void failing_answer(void *context, const StoreReply *reply, const Error *err)
 {
     HeldCall *call = context;
-    const FailingStore *store = call->store;
+    FailingStore *store = call->store;
     StoreReply older = { 0 };
+    if (call->writes && err == NULL && store->after_write != NULL) {
+        store->reads = TAKE(store->after_write);
+        failing_store_break_watch(store, store->reads);
+    }
     if (reply != NULL) {
         older = *reply;
         older.revision -= call->writes ? 0 : store->behind;
@@ -143,9 +153,4 @@ static inline FailingStore *failing_store_open(Loop *loop)
 static inline void failing_store_resync(const FailingStore *store)
 {
     store->watch.done(store->watch.context, &(StoreBatch){ .resync = true });
-}
-
-static inline void failing_store_break_watch(const FailingStore *store, const Error *err)
-{
-    store->watch.done(store->watch.context, &(StoreBatch){ .err = err });
 }

@@ -3,6 +3,7 @@
 
 #include "api/serving.h"
 #include "cluster/cluster_keys.h"
+#include "failing_store.h"
 #include "lang/json.h"
 #include "lossy_store.h"
 #include "net/http_client.h"
@@ -22,7 +23,8 @@ typedef struct Fixture {
     Credential ca;
     CaSet cas;
     Store *store;
-    LossyStore lossy; /* what `store` is, if it is one that loses answers */
+    LossyStore lossy;      /* what `store` is, if it is one that loses answers */
+    FailingStore *failing; /* the same, if it is one that fails; else NULL */
     ClusterStore at;
     Admission *admission;
     SshBack *ssh_back;
@@ -94,7 +96,13 @@ static inline void ping(void *context, Str node, SessionPinged *done, void *done
     done(done_context, answers ? &answer : NULL, answers ? NULL : &err);
 }
 
-static inline int set_up_as(void **state, bool is_audited, bool is_lossy)
+typedef enum FixtureStore {
+    STORE_PLAIN,
+    STORE_LOSSY,
+    STORE_FAILING,
+} FixtureStore;
+
+static inline int set_up_as(void **state, bool is_audited, FixtureStore kind)
 {
     scratch_set_up(state);
     Fixture *f = calloc(1, sizeof *f);
@@ -103,8 +111,13 @@ static inline int set_up_as(void **state, bool is_audited, bool is_lossy)
     *state = f;
     world_open(&f->world);
     f->caller = (Caller){ .is_local = true, .is_operator = true };
-    f->store = store_open_memory(f->world.loop, NULL);
-    if (is_lossy) {
+    if (kind == STORE_FAILING) {
+        f->failing = failing_store_open(f->world.loop);
+        f->store = &f->failing->base;
+    } else {
+        f->store = store_open_memory(f->world.loop, NULL);
+    }
+    if (kind == STORE_LOSSY) {
         f->store = lossy_open_once(&f->lossy, f->world.loop, f->store);
     }
     f->at = (ClusterStore){ .loop = f->world.loop, .store = f->store, .prefix = KEYS_PREFIX };
@@ -145,23 +158,28 @@ static inline int set_up_as(void **state, bool is_audited, bool is_lossy)
 
 static inline int set_up(void **state)
 {
-    return set_up_as(state, false, false);
+    return set_up_as(state, false, STORE_PLAIN);
 }
 
 static inline int set_up_audited(void **state)
 {
-    return set_up_as(state, true, false);
+    return set_up_as(state, true, STORE_PLAIN);
 }
 
 /* With a store that counts what it is asked. */
 static inline int set_up_counted(void **state)
 {
-    return set_up_as(state, false, true);
+    return set_up_as(state, false, STORE_LOSSY);
 }
 
 static inline int set_up_lossy(void **state)
 {
-    return set_up_as(state, true, true);
+    return set_up_as(state, true, STORE_LOSSY);
+}
+
+static inline int set_up_failing(void **state)
+{
+    return set_up_as(state, false, STORE_FAILING);
 }
 
 static inline int tear_down(void **state)
