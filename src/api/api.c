@@ -217,7 +217,7 @@ static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
         return false;
     }
     if (!route_is_public(match.row) &&
-        (!caller_identify(&api->settings, request, &caller, &status, &err) ||
+        (!caller_identify(&api->settings, request, &caller, &status, &err) || !caller.is_known ||
          (match.row->body_max > ROUTE_BODY_MAX &&
           !caller_may(&api->settings, &caller, match.row, match.row->verb, &decision, &status,
                       &err)))) {

@@ -108,18 +108,20 @@ def test_a_body_is_refused_before_it_is_read(server):
 
 
 def test_of_a_stranger_no_body_is_read(server):
+    """Neither a large one nor a small one."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    with socket.create_connection(("127.0.0.1", server.port), 30) as plain:
-        with context.wrap_socket(plain) as connection:
-            connection.sendall(head_of("PUT", "/v1/store?key=a", "Content-Length: 1000000",
-                                       "Content-Type: application/json")
-                               .replace(b"Host: a", b"Host: 127.0.0.1"))
-            got = b""
-            while piece := connection.recv(65536):
-                got += piece
-    assert got.startswith(b"HTTP/1.1 401 ") and b"Connection: close" in got
+    for method, path, length in (("PUT", "/v1/store?key=a", 1000000), ("POST", "/v1/tokens", 2)):
+        with socket.create_connection(("127.0.0.1", server.port), 30) as plain:
+            with context.wrap_socket(plain) as connection:
+                connection.sendall(head_of(method, path, f"Content-Length: {length}",
+                                           "Content-Type: application/json")
+                                   .replace(b"Host: a", b"Host: 127.0.0.1"))
+                got = b""
+                while piece := connection.recv(65536):
+                    got += piece
+        assert got.startswith(b"HTTP/1.1 401 ") and b"Connection: close" in got, path
 
 
 def test_the_same_of_http_2(server, tmp_path):
