@@ -112,7 +112,7 @@ static void open_window(Stream *stream)
     Session *session = session_of(stream);
     uint64_t wanted = body_length(stream);
     if (stream->room == 0) {
-        if (session->room + wanted > ROOM_BODIES * stream->reader.body_max) {
+        if (session->room + wanted > ROOM_BODIES * session->body_max) {
             return; /* until others have gone */
         }
         stream->room = wanted;

@@ -5,6 +5,7 @@
  * It prints "port N" when it listens, and on SIGTERM stops in order: what was held is answered then.
  *
  *     /echo      the request, as text: method, path, query, fields, body
+ *     /small     the same, of a body with at most SMALL_MAX bytes
  *     /bytes?N   so many bytes, as a whole
  *     /pieces?N  so many bytes, in pieces
  *     /stays     one piece, and no end
@@ -25,6 +26,7 @@ enum {
     FILE_MAX = 1 << 20,
     BYTES_MAX = 64 << 20,
     PIECE = 10000,
+    SMALL_MAX = 40000,
 };
 
 /* One request that was not answered at once. */
@@ -134,7 +136,7 @@ static void requested(void *context, HttpRequest *request)
         return;
     }
     echo->requests++;
-    if (str_eq_c(head->path, "/echo")) {
+    if (str_eq_c(head->path, "/echo") || str_eq_c(head->path, "/small")) {
         echo_back(request);
     } else if (str_eq_c(head->path, "/bytes") && has_number) {
         give_bytes(request, number);
@@ -157,6 +159,14 @@ static void requested(void *context, HttpRequest *request)
     } else {
         http_request_answer(request, 404, "text/plain", STR("not here"));
     }
+}
+
+static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
+{
+    if (str_eq_c(http_request_head(request)->path, "/small") && *max > SMALL_MAX) {
+        *max = SMALL_MAX;
+    }
+    return true;
 }
 
 static void gone(void *context, HttpRequest *request)
@@ -279,6 +289,7 @@ int main(int argc, char **argv)
     }
     arena_init(&echo.arena, ARENA_UNLIMITED);
     settings.server.loop = settings.listener.loop = echo.loop;
+    settings.server.reads_body = reads_body;
     settings.server.requested = requested;
     settings.server.gone = gone;
     settings.server.context = &echo;

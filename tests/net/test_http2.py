@@ -130,6 +130,18 @@ def test_large_bodies_wait_for_one_another(server):
         assert answer.body.endswith(b"\n\n" + body)
 
 
+def test_a_small_body_does_not_wait_for_a_large_one(server):
+    """The large one has its room, and never comes to its end."""
+    client = server.client(window=BODY_MAX)
+    client.send(h2.headers(1, h2.block(("content-length", str(BODY_MAX)), method="POST"),
+                           END_HEADERS), frame(DATA, 0, 1, b"x" * h2.PIECE))
+    client.until(lambda: client.windows.get(1, 0) > h2.FIRST_WINDOW)
+    client.windows[0] -= h2.PIECE
+    answer, = client.upload({3: b"y" * 30000}, path="/small")
+    assert answer.status == 200 and answer.body.endswith(b"\n\n" + b"y" * 30000)
+    assert not client.answer(1).is_over()
+
+
 def test_a_window_may_be_as_small_as_it_likes(server):
     client = server.client(window=1)
     client.send(h2.get(1, "/bytes?300"))
