@@ -287,6 +287,7 @@ static bool claim_name(Before *before, Error *err)
         node->labels = before->record.labels;
         node->annotations = before->record.annotations;
         node->joined_ms = before->record.joined_ms;
+        node->unknown = before->record.unknown;
     }
     if (!given) {
         return true;

@@ -87,6 +87,17 @@ def test_what_was_there_is_there_again(cluster, fresh):
     assert put(fresh, "/t/new", "1") > made["revision"]
 
 
+def test_fields_of_a_newer_server_are_restored(cluster, fresh):
+    """Also those of the server's own node, whose record is written again."""
+    record = json.loads(get(cluster, "/eden/nodes/s1"))
+    put(cluster, "/eden/nodes/s1", json.dumps({**record, "zone": {"name": "north"}}))
+    create(cluster, "blue.backup")
+    cluster.server.stop()
+    restore(cluster, "blue.backup", fresh.state)
+    fresh.start()
+    assert json.loads(get(fresh, "/eden/nodes/s1"))["zone"] == {"name": "north"}
+
+
 def test_what_was_revoked_since_the_backup_is_warned_of(cluster, fresh):
     """A backup revives what was revoked after it; who restores it must know."""
     join = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["metadata"]["name"]
