@@ -38,7 +38,6 @@ struct StoreDump {
     uint32_t lease_asked; /* the last one that was asked for */
     uint32_t waits;       /* calls that are not answered */
     bool is_dropped;      /* by its owner */
-    Error err;
 };
 
 StoreDump *store_dump_new(const StoreDumpSpec *spec)
