@@ -10,8 +10,9 @@
 #include "cluster/state.h"
 
 enum {
-    PAGE_MAX = STORE_OPS_MAX, /* keys of one step, all of which may have to go */
-    RETRY_MS = 5000,          /* after a failure of the store */
+    PAGE_MAX = STORE_OPS_MAX,      /* keys of one step, all of which may have to go */
+    NAMES_MAX = STORE_OPS_MAX - 1, /* of one walk; their marks are compared, and the fence */
+    RETRY_MS = 5000,               /* after a failure of the store */
 };
 
 /* A walk through all keys. It ends with an answer of the store, when the sweep may be gone. */
@@ -19,7 +20,8 @@ typedef struct Walk {
     NodeSweep *sweep; /* NULL: it is */
     Arena names_arena, arena;
     StrMap names;
-    Str next; /* where the next page begins; empty: there is none */
+    StoreCompare compares[1 + NAMES_MAX]; /* the fence, and the mark of each name */
+    Str next;                             /* where the next page begins; empty: there is none */
     int64_t deleted;
 } Walk;
 
@@ -63,23 +65,34 @@ static void walk_end(Walk *walk, bool is_done)
 
 /* --- Steps ----------------------------------------------------------------------------------- */
 
-/* Every change of the store, with the fence. */
+/* Every change of the store, with the fence, and as long as the names have the marks that were seen: one
+ * whose answer was lost may take effect late, when the name is free and was given again. */
 static void write_ops(Walk *walk, const StoreOp *ops, uint32_t count, StoreDone *done)
 {
-    StoreTxn txn = {
-        .compares = &walk->sweep->fence, .compare_count = 1, .success = ops, .success_count = count
-    };
+    const StoreOp look = { .kind = STORE_RANGE, .key = walk->sweep->fence.key, .keys_only = true };
+    StoreTxn txn = { .compares = walk->compares,
+                     .compare_count = 1 + walk->names.count,
+                     .success = ops,
+                     .success_count = count,
+                     .failure = &look,
+                     .failure_count = 1 };
     Error err;
     if (!store_txn(walk->sweep->at.store, &txn, done, walk, &err)) {
         walk_end(walk, false);
     }
 }
 
+static bool has_fence(const NodeSweep *sweep, const StoreOpReply *found)
+{
+    return found->kv_count == 0 ? sweep->fence.number == 0
+                                : found->kvs[0].create_revision == sweep->fence.number;
+}
+
 /* Whether it goes on. */
 static bool is_written(const Walk *walk, const StoreReply *reply, const Error *err)
 {
     if (err == NULL && walk->sweep != NULL) {
-        walk->sweep->is_over = !reply->succeeded;
+        walk->sweep->is_over = !reply->succeeded && !has_fence(walk->sweep, &reply->ops[0]);
         walk->sweep->revision = reply->revision;
     }
     return err == NULL && reply->succeeded;
@@ -187,14 +200,20 @@ static void names_known(void *context)
     const StateEntry *entry;
     StateRange range = state_range(
         sweep->at.state, cluster_key_removed_all(&walk->arena, sweep->at.prefix), STR_EMPTY);
-    while (walk->names.count < STORE_OPS_MAX && (entry = state_next(&range)) != NULL) {
+    walk->compares[0] = sweep->fence;
+    while (walk->names.count < NAMES_MAX && (entry = state_next(&range)) != NULL) {
         str_map_put(&walk->names, arena_copy(&walk->names_arena, entry->parts[0]), walk);
+        walk->compares[walk->names.count] =
+            (StoreCompare){ .target = STORE_CREATE_REVISION,
+                            .relation = STORE_EQUAL,
+                            .key = arena_copy(&walk->names_arena, entry->key),
+                            .number = entry->create_revision };
     }
     if (walk->names.count == 0) {
         walk_end(walk, true);
         return;
     }
-    walk->sweep->again = walk->names.count == STORE_OPS_MAX; /* perhaps there are more */
+    walk->sweep->again = walk->names.count == NAMES_MAX; /* perhaps there are more */
     walk->next = arena_join(&walk->arena, sweep->at.prefix, STR("/"), STR_EMPTY);
     step(walk);
 }

@@ -1,6 +1,7 @@
 #include "cluster/node_sweep.h"
 
 #include "cluster/nodes.h"
+#include "lossy_store.h"
 #include "store_world.h"
 
 enum {
@@ -162,6 +163,37 @@ static void a_name_that_was_given_again_is_left_alone(void **state)
     world_close(&world);
 }
 
+/* The answer to a deletion was lost, and it takes effect when the name is free and a machine has joined under
+ * it: it must not delete what is of that one. */
+static void a_deletion_that_comes_late_takes_nothing_from_the_next_of_the_name(void **state)
+{
+    static const Fate fates[] = { FATE_LATE };
+    StoreWorld world = { 0 };
+    LossyStore lossy;
+    Error err;
+    world_open(&world);
+    Str mark = cluster_key_removed(&world.arena, PREFIX, STR("web1"));
+    Str facts = cluster_key_facts(&world.arena, PREFIX, STR("web1"));
+    world.at.store = lossy_open(&lossy, world.at.loop, world.at.store, NULL, 0);
+    world_follow(&world);
+    world_put(&world, facts, STR("{}"));
+    world_put(&world, mark, STR("{}"));
+    StoreCompare fence = world_lead(&world);
+    lossy_set_fates(&lossy, fates, COUNT_OF(fates));
+    NodeSweep *sweep = node_sweep_new(&world.at, &fence);
+    wait_idle(&world, sweep);
+    assert_true(lossy.is_late && world_get(&world, facts).there);
+    lossy.is_late = false; /* it is under way still */
+    loop_run_virtual_until(world.at.loop, loop_now_ms(world.at.loop) + 60000);
+    assert_true(node_sweep_is_idle(sweep));
+    assert_false(world_get(&world, facts).there || is_marked(&world, STR("web1")));
+    world_put(&world, facts, STR("{\"os\":\"debian\"}"));
+    assert_true(store_txn(lossy.real, &lossy.late, ignore_reply, NULL, &err));
+    assert_true(world_get(&world, facts).there);
+    node_sweep_free(sweep);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +201,7 @@ int main(void)
         cmocka_unit_test(what_was_begun_is_finished_after_a_restart),
         cmocka_unit_test(a_former_leader_deletes_nothing),
         cmocka_unit_test(a_name_that_was_given_again_is_left_alone),
+        cmocka_unit_test(a_deletion_that_comes_late_takes_nothing_from_the_next_of_the_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
