@@ -14,7 +14,8 @@
 
 enum {
     RENEW_MS = LEADER_LEASE_S * 1000 / 3,
-    RETRY_MS = 1000, /* after a failure of the store, and after being deposed */
+    RETRY_MS = 1000,  /* after a failure of the store, and after being deposed */
+    RESIGN_MS = 2000, /* for the store to take the lease back: it ends by itself, too */
     RECORD_MAX = 4096,
 };
 
@@ -33,6 +34,7 @@ struct Leader {
     int64_t due_ms;     /* of the next renewal, or the next try */
     bool asking;        /* the store has still to answer */
     bool stops, freed;
+    int64_t stops_ms;  /* then whoever waits for it to resign is told in any case */
     LoopRun *resigned; /* to be called; NULL: it was, or is not to be */
     void *resigned_context;
 };
@@ -266,10 +268,13 @@ static void act(Leader *leader)
     if (leader->leads) {
         bool renews_first = !leader->asking && leader->due_ms < leader->expires_ms;
         wake_at(leader, renews_first ? leader->due_ms : leader->expires_ms);
+    } else if (leader->resigned != NULL &&
+               (!leader->asking || now_of(leader) >= leader->stops_ms)) {
+        TAKE(leader->resigned)(leader->resigned_context);
+    } else if (leader->resigned != NULL) {
+        wake_at(leader, leader->stops_ms);
     } else if (leader->asking) {
         return; /* its answer leads here again */
-    } else if (leader->resigned != NULL) {
-        TAKE(leader->resigned)(leader->resigned_context);
     } else if (may_ask_to_lead(leader)) {
         wake_at(leader, leader->due_ms);
     }
@@ -327,6 +332,7 @@ void leader_resign(Leader *leader, LoopRun *done, void *context)
     leader->stops = true;
     leader->resigned = done;
     leader->resigned_context = context;
+    leader->stops_ms = now_of(leader) + RESIGN_MS;
     if (leader->leads) {
         depose(leader, "it stops");
     }

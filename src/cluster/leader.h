@@ -33,7 +33,8 @@ typedef struct LeaderOptions {
  * within. */
 Leader *leader_new(const LeaderOptions *options);
 /* For a clean stop: calls `deposed` if it leads, gives up the lease so that others need not wait for its
- * end, then calls `done`, perhaps within. It does not try again. */
+ * end, then calls `done`, perhaps within; also when the store does not answer in time. It does not try
+ * again. */
 void leader_resign(Leader *leader, LoopRun *done, void *context);
 /* Before the state and the store; calls nothing. Without leader_resign the lease ends by itself. NULL is
  * fine. */

@@ -206,6 +206,25 @@ static void who_does_not_lead_resigns_too(void **state)
     world_close(&world);
 }
 
+static void who_resigns_does_not_wait_for_a_store_that_does_not_answer(void **state)
+{
+    StoreWorld world = { 0 };
+    Candidate a;
+    world_open(&world);
+    open_candidate(&world, &a, "s1");
+    run_for(&world, 50, &a, NULL);
+    leader_resign(a.leader, resigned, &a);
+    int64_t hangs_ms = loop_now_ms(world.at.loop);
+    run_until(&a, hangs_ms + 1000);
+    assert_int_equal(a.resigned, 0);
+    run_until(&a, hangs_ms + 5000);
+    assert_int_equal(a.resigned, 1);
+    run_for(&world, 6000, &a, NULL); /* the answer comes */
+    assert_int_equal(a.resigned, 1);
+    close_candidate(&a);
+    world_close(&world);
+}
+
 static void a_leader_whose_store_does_not_answer_is_deposed_before_its_lease_ends(void **state)
 {
     StoreWorld world = { 0 };
@@ -372,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_single_server_leads_at_once_and_stays),
         cmocka_unit_test(a_leader_that_resigns_is_followed_at_once),
         cmocka_unit_test(who_does_not_lead_resigns_too),
+        cmocka_unit_test(who_resigns_does_not_wait_for_a_store_that_does_not_answer),
         cmocka_unit_test(a_leader_whose_store_does_not_answer_is_deposed_before_its_lease_ends),
         cmocka_unit_test(a_leader_who_hears_nothing_is_deposed_before_its_lease_ends),
         cmocka_unit_test(a_paused_leader_writes_nothing_when_another_leads),
