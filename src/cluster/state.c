@@ -10,6 +10,7 @@
 #include "base/utc.h"
 #include "base/vec.h"
 #include "cluster/facts_digest.h"
+#include "cluster/state_keeps.h"
 
 enum {
     PAGE = 1000,
@@ -19,69 +20,7 @@ enum {
     /* So often in a row the answer was not there: the store does not answer. Counted rather than measured,
      * so that it is not blamed for a process that was stopped itself. */
     MISSED_MAX = 3,
-    VALUE_MAX = 256 << 10, /* bytes: no record that is read here is larger */
 };
-
-/* What is kept of a kind. */
-typedef enum Keep {
-    KEEP_NOTHING, /* there may be any number, and nobody looks for them here */
-    KEEP_TELLING, /* the same, but who follows is told of new ones */
-    KEEP_KEY,     /* its value may be large */
-    KEEP_DIGEST,  /* cluster/facts_digest.h */
-    KEEP_VALUE,
-} Keep;
-
-static const Keep keeps[KEY_KIND_COUNT] = {
-    [KEY_CURRENT_VERSION] = KEEP_VALUE,
-    [KEY_RUNNING_VERSION] = KEEP_VALUE,
-    [KEY_STATUS] = KEEP_KEY,
-    [KEY_NODE] = KEEP_VALUE,
-    [KEY_NODE_ALIVE] = KEEP_VALUE,
-    [KEY_NODE_SILENT] = KEEP_VALUE,
-    [KEY_REMOVED] = KEEP_VALUE,
-    [KEY_SESSION] = KEEP_VALUE,
-    [KEY_FACTS] = KEEP_DIGEST,
-    [KEY_TRUST] = KEEP_VALUE,
-    [KEY_SERVICE] = KEEP_VALUE,
-    [KEY_LOCK] = KEEP_VALUE,
-    [KEY_LEADER] = KEEP_VALUE,
-    [KEY_OBJECT] = KEEP_VALUE,
-    [KEY_INTERNAL] = KEEP_VALUE,
-    [KEY_BROWSER] = KEEP_VALUE,
-    [KEY_CURSOR_KEY] = KEEP_VALUE,
-    [KEY_AUDIT] = KEEP_TELLING,
-};
-
-/* The internal records that somebody reads here. */
-static bool keeps_internal(Str kind)
-{
-    static const char *const read[] = { "access-token", "joining", "pki", "token",
-                                        "user-certificate" };
-    for (size_t i = 0; i < COUNT_OF(read); i++) {
-        if (str_eq_c(kind, read[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Of objects, the kinds that somebody reads. Anybody who may write keys can make up others, and give them
- * values of any size. */
-static bool keeps_object(const StateEvents *events, Str kind)
-{
-    return str_eq(kind, STR("role")) || (events->keeps != NULL && events->keeps(kind));
-}
-
-/* The list of revocations may be larger, and is nobody's to write. */
-static bool keeps_value(const StateEvents *events, const StoreKv *kv, KeyKind kind,
-                        const Str *parts)
-{
-    bool is_pki = kind == KEY_INTERNAL && str_eq(parts[0], STR("pki"));
-    bool is_read = kind == KEY_OBJECT     ? keeps_object(events, parts[0])
-                   : kind == KEY_INTERNAL ? keeps_internal(parts[0])
-                                          : true;
-    return keeps[kind] == KEEP_VALUE && is_read && (kv->value.len <= VALUE_MAX || is_pki);
-}
 
 /* An event of a revision that is not told in full yet. */
 typedef struct Pending {
@@ -142,9 +81,9 @@ static StateEntry *entry_new(const StateEvents *events, const StoreKv *kv, KeyKi
                              const Str *parts)
 {
     uint32_t count = key_part_count(kind);
-    bool has_value = keeps_value(events, kv, kind, parts);
+    bool has_value = state_keeps_value(events, kv, kind, parts);
     AUTO_CLEAR(Buf) digest = buf_make(BUF_UNLIMITED);
-    if (keeps[kind] == KEEP_DIGEST) {
+    if (state_keep_of(kind) == KEEP_DIGEST) {
         facts_digest(kv->value, &digest);
     }
     Str value = has_value ? kv->value : buf_str(&digest);
@@ -183,8 +122,8 @@ static StateEntry *entry_of(const State *state, const StoreKv *kv)
     Str parts[KEYS_PARTS_MAX];
     KeyKind kind;
     arena_init(&arena, ARENA_UNLIMITED);
-    bool is_kept =
-        key_parse(&arena, state->at.prefix, kv->key, &kind, parts) && keeps[kind] != KEEP_NOTHING;
+    bool is_kept = key_parse(&arena, state->at.prefix, kv->key, &kind, parts) &&
+                   state_keep_of(kind) != KEEP_NOTHING;
     return is_kept ? entry_new(&state->events, kv, kind, parts) : NULL;
 }
 
@@ -388,7 +327,7 @@ static void apply_pending(State *state, int64_t revision)
         Pending one = state->pending[i];
         if (one.entry->mod_revision > revision) {
             state->pending[kept++] = one;
-        } else if (keeps[one.entry->kind] == KEEP_TELLING) {
+        } else if (state_keep_of(one.entry->kind) == KEEP_TELLING) {
             tell_only(state, &one);
         } else if (one.deleted) {
             remove_entry(state, one.entry->key);
@@ -656,7 +595,7 @@ void state_check(State *state)
 static void list_ranges(State *state)
 {
     for (KeyKind kind = 0; kind < KEY_KIND_COUNT; kind++) {
-        if (keeps[kind] <= KEEP_TELLING) {
+        if (state_keep_of(kind) <= KEEP_TELLING) {
             continue;
         }
         Str range = key_make_prefix(&state->own, state->at.prefix, kind, NULL, 0);
