@@ -18,7 +18,7 @@ enum {
     RETRY_MAX_MS = 10 * 1000,
     CHECK_MS = 2000,
     /* So often in a row the answer was not there: the store does not answer. Counted rather than measured,
-     * so that it is not blamed for a process that was stopped itself. */
+     * so that it is not blamed for a process that was stopped itself. The same for a watch. */
     MISSED_MAX = 3,
 };
 
@@ -67,6 +67,8 @@ struct State {
     LoopTimer check;
     bool is_checking; /* the store was asked whether it answers, and has not */
     uint32_t missed;
+    bool is_told;  /* the watch has told something since the last answer */
+    uint32_t mute; /* answers in a row that knew more, while the watch told nothing */
 
     uint32_t asked; /* answers of the store that are still to come */
     bool is_ready, is_stopped, is_freed;
@@ -342,6 +344,7 @@ static void apply_pending(State *state, int64_t revision)
 static void watched(void *context, const StoreBatch *batch)
 {
     State *state = context;
+    state->is_told = true;
     if (batch->err != NULL) {
         reading_fails(state, batch->err);
         return;
@@ -540,6 +543,21 @@ static void retry(void *context)
 
 /* --- Checking -------------------------------------------------------------------------------- */
 
+/* A watch that tells nothing, though the store has gone on, is as good as broken: whoever has written would
+ * wait for it without end. */
+static void check_watch(State *state, int64_t revision)
+{
+    Error err;
+    bool is_mute = state->watch != NULL && !state->is_told && revision > state->revision;
+    state->mute = is_mute ? state->mute + 1 : 0;
+    state->is_told = false;
+    if (state->mute == MISSED_MAX) {
+        state->mute = 0;
+        error_set(&err, ERROR_TIMEOUT, "the store tells of no changes");
+        reading_fails(state, &err);
+    }
+}
+
 static void checked(void *context, const StoreReply *reply, const Error *err)
 {
     State *state = context;
@@ -551,6 +569,8 @@ static void checked(void *context, const StoreReply *reply, const Error *err)
      * there is. */
     if (err != NULL && !has(state, TROUBLE_READING) && !state->is_reading) {
         reading_fails(state, err);
+    } else if (err == NULL) {
+        check_watch(state, reply->revision);
     }
     set_trouble(state, TROUBLE_SILENT, ERROR_NONE, "");
 }

@@ -20,6 +20,13 @@ typedef struct HeldCall {
     struct HeldCall *next;
 } HeldCall;
 
+/* Between the store and who watches it. */
+typedef struct FailingWatch {
+    struct FailingStore *store;
+    StoreWatchSpec spec;
+    struct FailingWatch *next;
+} FailingWatch;
+
 typedef struct FailingStore {
     Store base;
     Store *inner;
@@ -31,6 +38,8 @@ typedef struct FailingStore {
     StoreCondition condition; /* STORE_OK: that of the store itself */
     HeldCall *held;
     StoreWatchSpec watch; /* the last one */
+    bool is_mute;         /* watches tell nothing */
+    FailingWatch *watches;
 } FailingStore;
 
 static inline void failing_store_break_watch(const FailingStore *store, const Error *err)
@@ -78,6 +87,14 @@ static inline bool failing_txn(Store *handle, const StoreTxn *txn, size_t bytes,
     return store_txn(store->inner, &call->txn, failing_answer, call, err);
 }
 
+static inline void failing_batch(void *context, const StoreBatch *batch)
+{
+    const FailingWatch *watch = context;
+    if (!watch->store->is_mute) {
+        watch->spec.done(watch->spec.context, batch);
+    }
+}
+
 static inline bool failing_watch(Store *handle, const StoreWatchSpec *spec, StoreWatch **out,
                                  Error *err)
 {
@@ -86,8 +103,14 @@ static inline bool failing_watch(Store *handle, const StoreWatchSpec *spec, Stor
         *err = *store->reads;
         return false;
     }
+    FailingWatch *watch = memory_new(sizeof *watch);
+    StoreWatchSpec own = *spec;
+    *watch = (FailingWatch){ store, *spec, store->watches };
+    store->watches = watch;
     store->watch = *spec;
-    return store_watch(store->inner, spec, out, err);
+    own.done = failing_batch;
+    own.context = watch;
+    return store_watch(store->inner, &own, out, err);
 }
 
 static inline StoreStatus failing_status(const Store *handle, bool looks)
@@ -133,6 +156,10 @@ static inline void failing_close(Store *handle)
     FailingStore *store = (FailingStore *)handle;
     failing_store_release(store);
     store_close(store->inner);
+    for (FailingWatch *watch = store->watches, *next; watch != NULL; watch = next) {
+        next = watch->next;
+        free(watch);
+    }
     free(store);
 }
 

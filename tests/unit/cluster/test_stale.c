@@ -155,6 +155,29 @@ static void a_store_that_does_not_answer_is_noticed(void **state)
     assert_int_equal(f->changes, 0); /* the watch went on */
 }
 
+/* The store answers, but its watch tells of nothing any more. */
+static void a_watch_that_tells_nothing_is_noticed(void **state)
+{
+    Fixture *f = *state;
+    f->store->is_mute = true;
+    pass(f, 60000); /* there is nothing to tell */
+    assert_int_equal(f->stale, 0);
+    world_put(&f->world, node_key(f, "web2"), STR("{}"));
+    state_wait(f->world.at.state, age(f).revision + 1, seen, f);
+    pass(f, 3000);
+    assert_int_equal(f->stale, 0);
+    assert_int_equal(f->seen, 0);
+    pass(f, 5000);
+    assert_int_equal(f->stale, 1);
+    assert_int_equal(f->seen, 1);
+    f->store->is_mute = false;
+    pass(f, 2000);
+    assert_int_equal(age(f).stale_since_ms, 0);
+    assert_true(knows(f, "web2"));
+    world_put(&f->world, node_key(f, "web3"), STR("{}"));
+    assert_true(knows(f, "web3"));
+}
+
 /* The store itself refuses what is written, and says why. What is read follows it all the same. */
 static void a_store_that_takes_no_writes_makes_stale_what_is_known(void **state)
 {
@@ -296,6 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_copy_that_cannot_be_read_again_stays_as_it_was),
         ROW(a_store_that_does_not_answer_is_noticed),
+        ROW(a_watch_that_tells_nothing_is_noticed),
         ROW(a_store_that_takes_no_writes_makes_stale_what_is_known),
         ROW(whoever_waits_is_not_kept_waiting_by_a_copy_that_is_behind),
         ROW(a_store_that_went_back_is_not_taken_over),
