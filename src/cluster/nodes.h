@@ -94,6 +94,9 @@ void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *con
  * not hold. */
 void nodes_note_silent(const ClusterStore *at, const StoreCompare *fence, Str name,
                        ClusterDone *done, void *context);
+/* The same for all nodes that are silent, and of which it is not kept: those that fell silent while no server
+ * led, and those of a backup. Ends by itself, and stops when the store fails. */
+void nodes_note_all_silent(const ClusterStore *at, const StoreCompare *fence);
 /* The node is none any more, and none of its certificates is believed from then on, all in one
  * transaction. `revision` is the one that its record must still have, or 0; whether that can be read
  * does not matter. ERROR_CONFLICT for who is no member yet, or has another revision. */

@@ -1,11 +1,18 @@
-/* Since when a node is silent. */
+/* Since when nodes are silent. */
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/liveness.h"
 #include "cluster/nodes.h"
 #include "rpc/session_server.h"
+
+enum {
+    AT_ONCE = 100 /* transactions, when all nodes are looked at */
+};
+
+/* --- One ------------------------------------------------------------------------------------- */
 
 typedef struct Noting {
     ClusterDone *done;
@@ -46,4 +53,86 @@ void nodes_note_silent(const ClusterStore *at, const StoreCompare *fence, Str na
     if (!store_txn(at->store, &txn, noted, noting, &err)) {
         noted(noting, NULL, &err);
     }
+}
+
+/* --- All ------------------------------------------------------------------------------------- */
+
+typedef struct NotingAll {
+    ClusterStore at;
+    Arena own;
+    StoreCompare fence;
+    char after[NODE_NAME_MAX + 1]; /* the last one that was looked at */
+    uint32_t waits;                /* answers that are to come, and one while more are asked for */
+    bool is_over;                  /* all were looked at, or the store failed */
+} NotingAll;
+
+static void note_some(NotingAll *all);
+
+static void one_ended(NotingAll *all)
+{
+    if (--all->waits > 0) {
+        return;
+    }
+    if (!all->is_over) {
+        note_some(all);
+        return;
+    }
+    arena_clear(&all->own);
+    free(all);
+}
+
+static void one_noted(void *context, const Error *err)
+{
+    NotingAll *all = context;
+    if (err != NULL) {
+        log_warning("since when a node is silent could not be written", LOG_C("error", err->text));
+        all->is_over = true;
+    }
+    one_ended(all);
+}
+
+/* What is noted of a node that had a session afterwards is of an earlier silence. */
+static bool is_to_be_noted(const RosterNode *node)
+{
+    bool is_noted =
+        node->session == NULL ||
+        (node->silence != NULL && node->silence->mod_revision > node->session->mod_revision);
+    return !node->is_alive && !is_noted;
+}
+
+/* As far as the state knows: else nothing is written, for the fence does not hold. */
+static bool has_led(const NotingAll *all)
+{
+    const StateEntry *leader = state_find(all->at.state, all->fence.key);
+    return leader != NULL && leader->create_revision > all->fence.number;
+}
+
+static void note_some(NotingAll *all)
+{
+    AUTO_CLEAR(Arena) arena;
+    const RosterNode *node;
+    arena_init(&arena, ARENA_UNLIMITED);
+    all->is_over = has_led(all);
+    RosterRange range = roster_range(all->at.roster, &arena, NULL, str_from_c(all->after));
+    all->waits = 1;
+    while (!all->is_over && all->waits <= AT_ONCE && (node = roster_next(&range)) != NULL) {
+        memcpy(all->after, node->record.name, sizeof all->after);
+        if (is_to_be_noted(node)) {
+            all->waits++;
+            nodes_note_silent(&all->at, &all->fence, str_from_c(node->record.name), one_noted, all);
+        }
+    }
+    all->is_over = all->is_over || all->waits <= AT_ONCE;
+    one_ended(all);
+}
+
+void nodes_note_all_silent(const ClusterStore *at, const StoreCompare *fence)
+{
+    NotingAll *all = memory_new(sizeof *all);
+    arena_init(&all->own, ARENA_UNLIMITED);
+    all->at = *at;
+    all->at.prefix = arena_copy(&all->own, at->prefix);
+    all->fence = *fence;
+    all->fence.key = arena_copy(&all->own, fence->key);
+    note_some(all);
 }

@@ -6,11 +6,6 @@
 #include "base/memory.h"
 #include "cluster/node_sweep.h"
 #include "cluster/nodes.h"
-#include "cluster/roster.h"
-
-enum {
-    NOTES_MAX = 1000 /* of silent nodes, when it is elected */
-};
 
 struct Controllers {
     ControllersOptions options;
@@ -18,37 +13,11 @@ struct Controllers {
     NodeSweep *node_sweep; /* NULL: another server leads */
 };
 
-static void silence_noted(void *context, const Error *err)
-{
-    if (err != NULL) {
-        log_warning("since when a node is silent could not be written", LOG_C("error", err->text));
-    }
-}
-
-/* Nodes that fell silent while no server led, and those of a backup. What is noted of a node that had a
- * session afterwards is of an earlier silence. */
-static void note_silent(const ClusterStore *at, const StoreCompare *fence)
-{
-    AUTO_CLEAR(Arena) arena;
-    const RosterNode *node;
-    arena_init(&arena, ARENA_UNLIMITED);
-    RosterRange range = roster_range(at->roster, &arena, NULL, STR_EMPTY);
-    for (uint32_t count = 0; count < NOTES_MAX && (node = roster_next(&range)) != NULL;) {
-        bool is_noted =
-            node->session == NULL ||
-            (node->silence != NULL && node->silence->mod_revision > node->session->mod_revision);
-        if (!node->is_alive && !is_noted) {
-            nodes_note_silent(at, fence, str_from_c(node->record.name), silence_noted, NULL);
-            count++;
-        }
-    }
-}
-
 static void elected(void *context)
 {
     Controllers *controllers = context;
     const StoreCompare *fence = leader_fence(controllers->leader);
-    note_silent(&controllers->options.at, fence);
+    nodes_note_all_silent(&controllers->options.at, fence);
     controllers->node_sweep = node_sweep_new(&controllers->options.at, fence);
     admission_lead(controllers->options.admission, fence);
     authority_lead(controllers->options.authority, fence);
@@ -93,7 +62,17 @@ bool controllers_are_running(const Controllers *controllers)
     return controllers != NULL && controllers->node_sweep != NULL;
 }
 
-const StoreCompare *controllers_fence(const Controllers *controllers)
+static void silence_noted(void *context, const Error *err)
 {
-    return controllers_are_running(controllers) ? leader_fence(controllers->leader) : NULL;
+    if (err != NULL) {
+        log_warning("since when a node is silent could not be written", LOG_C("error", err->text));
+    }
+}
+
+void controllers_node_silent(const Controllers *controllers, const RosterNode *node)
+{
+    if (controllers_are_running(controllers)) {
+        nodes_note_silent(&controllers->options.at, leader_fence(controllers->leader),
+                          str_from_c(node->record.name), silence_noted, NULL);
+    }
 }

@@ -5,6 +5,7 @@
 #include "cluster/admission.h"
 #include "cluster/authority.h"
 #include "cluster/leader.h"
+#include "cluster/roster.h"
 
 typedef struct Controllers Controllers;
 
@@ -26,5 +27,5 @@ DEFINE_AUTO(Controllers, controllers_free)
 
 /* On this server. NULL is fine. */
 bool controllers_are_running(const Controllers *controllers);
-/* What each transaction compares that one server makes for all. NULL: another one leads; NULL is fine. */
-const StoreCompare *controllers_fence(const Controllers *controllers);
+/* A node is silent from now on: if this server leads it writes since when. NULL is fine. */
+void controllers_node_silent(const Controllers *controllers, const RosterNode *node);

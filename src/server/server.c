@@ -10,7 +10,6 @@
 #include "cluster/authority.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/lost_settings.h"
-#include "cluster/nodes.h"
 #include "cluster/own_certificates.h"
 #include "cluster/roster.h"
 #include "cluster/state.h"
@@ -408,22 +407,11 @@ static void start_serving(Server *server)
     server->options.ready(server->options.context);
 }
 
-static void silence_noted(void *context, const Error *err)
-{
-    if (err != NULL) {
-        log_warning("since when a node is silent could not be written", LOG_C("error", err->text));
-    }
-}
-
 static void node_silent(void *context, const RosterNode *node)
 {
     const Server *server = context;
-    ClusterStore at = cluster_of(server);
-    const StoreCompare *fence = controllers_fence(server->controllers);
     log_info("a node is silent", LOG_C("node", node->record.name));
-    if (fence != NULL) { /* else the one that leads writes it */
-        nodes_note_silent(&at, fence, str_from_c(node->record.name), silence_noted, NULL);
-    }
+    controllers_node_silent(server->controllers, node);
 }
 
 static void probed(void *context, const StoreReply *reply, const Error *err)

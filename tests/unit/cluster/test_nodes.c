@@ -292,6 +292,45 @@ static void silence_is_kept_until_the_node_is_removed(void **state)
     }
 }
 
+static bool is_noted(Fixture *f, const char *name)
+{
+    return world_get(&f->world, cluster_key_silent(&f->world.arena, PREFIX, str_from_c(name)))
+        .there;
+}
+
+/* However many: they are written in portions. */
+static void all_who_fell_silent_without_a_leader_are_noted(void **state)
+{
+    enum {
+        NODES = 250
+    };
+    Fixture *f = *state;
+    char name[16];
+    for (int i = 0; i < NODES; i++) {
+        snprintf(name, sizeof name, "n%03d", i);
+        put_node(f, name, 1);
+        world_put(&f->world, cluster_key_session(&f->world.arena, PREFIX, str_from_c(name)),
+                  STR("{}"));
+    }
+    put_node(f, "never", 1); /* had a session */
+    put_alive(f, "n007");
+    StoreCompare former = world_lead(&f->world), fence = world_lead(&f->world);
+    nodes_note_all_silent(&f->world.at, &former);
+    world_pass(&f->world);
+    assert_false(is_noted(f, "n000"));
+    nodes_note_all_silent(&f->world.at, &fence);
+    world_pass(&f->world);
+    for (int i = 0; i < NODES; i++) {
+        snprintf(name, sizeof name, "n%03d", i);
+        assert_int_equal(is_noted(f, name), i != 7);
+    }
+    assert_false(is_noted(f, "never"));
+    int64_t revision = store_status(f->world.at.store).revision;
+    nodes_note_all_silent(&f->world.at, &fence);
+    world_pass(&f->world);
+    assert_int_equal(store_status(f->world.at.store).revision, revision);
+}
+
 /* And hides nobody else. */
 static void a_damaged_record_is_told_as_such(void **state)
 {
@@ -721,6 +760,7 @@ int main(void)
         ROW(a_record_elsewhere_leads_no_page_astray),
         ROW(a_page_that_begins_nowhere_is_refused),
         ROW(silence_is_kept_until_the_node_is_removed),
+        ROW(all_who_fell_silent_without_a_leader_are_noted),
         ROW(a_damaged_record_is_told_as_such),
         ROW(a_member_that_asks_anew_is_listed_once),
         ROW(who_is_revoked_is_told),
