@@ -37,6 +37,7 @@ struct Message {
     Arena arena;
     LoopTimer timer; /* on its way, there or back */
     bool is_back, has_come, loses_answer;
+    bool writes; /* else it can be lost without a doubt */
     StoreTxn txn;
     int64_t number; /* of a lease: seconds, or the id; a revision */
     int64_t id;     /* of a lease to grant; 0: the store chooses */
@@ -143,18 +144,25 @@ typedef struct Travel {
 
 static void arrives(void *context);
 
-static Message *message_new(FarStore *far, MessageKind kind)
+/* One that nobody waits for. */
+static Message *message_make(FarStore *far, MessageKind kind)
 {
     Message *message = memory_new(sizeof *message);
     arena_init(&message->arena, ARENA_UNLIMITED);
     Travel *travel = ARENA_NEW(&message->arena, Travel);
     *travel = (Travel){ far, message };
-    message->far = far;
     message->kind = kind;
     loop_timer_init(&message->timer, far->loop, arrives, travel);
+    far->under_way++;
+    return message;
+}
+
+static Message *message_new(FarStore *far, MessageKind kind)
+{
+    Message *message = message_make(far, kind);
+    message->far = far;
     *far->messages_end = message;
     far->messages_end = &message->next;
-    far->under_way++;
     return message;
 }
 
@@ -174,7 +182,8 @@ static void performed(Message *message, const Error *err)
     }
     if (message->loses_answer) {
         far->counts->unknown++;
-        error_set(&message->err, ERROR_UNKNOWN, "the store did not answer in time");
+        error_set(&message->err, message->writes ? ERROR_UNKNOWN : ERROR_UNAVAILABLE,
+                  "the store did not answer in time");
         send_back(far, message, 1000 + (int64_t)chance(far, 5000));
     } else {
         send_back(far, message, delay_ms(far));
@@ -294,9 +303,40 @@ static bool changes_something(const StoreTxn *txn)
     return false;
 }
 
+static bool writes(const Message *wish)
+{
+    return wish->kind == MESSAGE_TXN
+               ? changes_something(&wish->txn)
+               : wish->kind != MESSAGE_TIME_TO_LIVE && wish->kind != MESSAGE_LEASES;
+}
+
 static const char *trouble_text(const FarStore *far)
 {
     return far->trouble == FAR_LOST ? "the store is lost" : "the store is read-only";
+}
+
+static void copy_wish(Message *message, const Message *wish)
+{
+    if (wish->kind == MESSAGE_TXN) {
+        message->txn = request_copy_txn(&message->arena, &wish->txn);
+    }
+    message->number = wish->number;
+    message->id = wish->id;
+    message->is_reserved = wish->is_reserved;
+    message->keys = wish->keys;
+    message->writes = writes(wish);
+}
+
+/* It comes to the store when whoever asked was told already that nobody knows. */
+static void send_late(FarStore *far, Message *message, const Message *wish)
+{
+    Message *late = message_make(far, wish->kind);
+    copy_wish(late, wish);
+    far->counts->late++;
+    int64_t told_ms = 1000 + (int64_t)chance(far, 5000);
+    error_set(&message->err, ERROR_UNKNOWN, "the store did not answer in time");
+    send_back(far, message, told_ms);
+    loop_timer_start(&late->timer, told_ms + (int64_t)chance(far, 15000));
 }
 
 /* What is asked; copied. */
@@ -310,14 +350,8 @@ static bool send(FarStore *far, const Message *wish, Error *err)
     }
     Message *message = message_new(far, wish->kind);
     const StoreTxn *txn = wish->kind == MESSAGE_TXN ? &wish->txn : NULL;
-    if (txn != NULL) {
-        message->txn = request_copy_txn(&message->arena, txn);
-    }
+    copy_wish(message, wish);
     far->waiting++;
-    message->number = wish->number;
-    message->id = wish->id;
-    message->is_reserved = wish->is_reserved;
-    message->keys = wish->keys;
     message->done = wish->done;
     message->lease_done = wish->lease_done;
     message->leases_done = wish->leases_done;
@@ -334,6 +368,10 @@ static bool send(FarStore *far, const Message *wish, Error *err)
         far->counts->lost++;
         error_set(&message->err, ERROR_UNAVAILABLE, "the store cannot be reached");
         send_back(far, message, 500 + (int64_t)chance(far, 3000));
+        return true;
+    }
+    if (message->writes && !far->is_calm && chance(far, 60) == 0) {
+        send_late(far, message, wish);
         return true;
     }
     message->loses_answer = !far->is_calm && chance(far, 30) == 0;

@@ -11,6 +11,7 @@ typedef struct FarStore FarStore;
 typedef struct FarCounts {
     uint64_t lost;    /* requests that never came */
     uint64_t unknown; /* that were performed, and nobody was told */
+    uint64_t late;    /* of writes: performed after somebody was told that nobody knows */
     uint64_t slow;    /* that took seconds */
     uint64_t broken;  /* watches that failed */
 } FarCounts;

@@ -688,6 +688,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], FarCounts *far, 
     }
     far->lost += world->far.lost;
     far->unknown += world->far.unknown;
+    far->late += world->far.late;
     far->slow += world->far.slow;
     far->broken += world->far.broken;
     *ok = *ok && !world->failed;
@@ -719,9 +720,9 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < HAPPENINGS; i++) {
         printf("%" PRIu64 " %s, ", totals[i], happening_names[i]);
     }
-    printf("%" PRIu64 " requests lost, %" PRIu64 " answers lost, %" PRIu64 " slow, %" PRIu64
-           " watches broken\n",
-           far.lost, far.unknown, far.slow, far.broken);
+    printf("%" PRIu64 " requests lost, %" PRIu64 " answers lost, %" PRIu64
+           " performed late, %" PRIu64 " slow, %" PRIu64 " watches broken\n",
+           far.lost, far.unknown, far.late, far.slow, far.broken);
     /* A storm in which something never happens shows nothing about it. */
     for (uint32_t i = 0; i < HAPPENINGS; i++) {
         if (count >= 100 && totals[i] == 0) {
