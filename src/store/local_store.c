@@ -48,6 +48,9 @@ static void deliver_read(LocalStore *store, Job *job)
         watches_scanned(store, job);
         return;
     }
+    if (job->ok && job->reply.revision > store->newest) {
+        store->newest = job->reply.revision;
+    }
     leases_told(store, job);
     job_answer(job);
     job_free(job);

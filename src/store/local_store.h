@@ -180,6 +180,7 @@ struct LocalStore {
     bool verifying;
     int64_t durable_ms;
     EngineState state; /* as of the last write that was answered */
+    int64_t newest; /* revision that a read has told, which may be one that is not answered yet */
     Recent recent;
     Leases leases;
     Watches watches;

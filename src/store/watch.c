@@ -229,19 +229,25 @@ static void start_scan(LocalWatch *watch)
     store_start_read(store, job);
 }
 
+/* The newest revision that anybody was told of: reads may see what is not answered yet. */
+static int64_t newest(const LocalStore *store)
+{
+    return store->newest > store->state.revision ? store->newest : store->state.revision;
+}
+
 /* Of one that has just begun: whether there is no way from where it starts to now. */
 static bool starts_nowhere(const LocalWatch *watch)
 {
-    const EngineState *state = &watch->store->state;
     int64_t from = watch->spec.from;
-    return !watch->begun && from != 0 && (from <= state->compacted || from > state->revision + 1);
+    return !watch->begun && from != 0 &&
+           (from <= watch->store->state.compacted || from > newest(watch->store) + 1);
 }
 
 static void feed(LocalWatch *watch)
 {
     LocalStore *store = watch->store;
     if (starts_nowhere(watch)) {
-        int64_t compacted = store->state.compacted, revision = store->state.revision;
+        int64_t compacted = store->state.compacted, revision = newest(store);
         tell_end(watch,
                  (StoreBatch){ .resync = true,
                                .compacted = watch->spec.from > revision ? revision : compacted });

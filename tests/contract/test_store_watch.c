@@ -261,6 +261,58 @@ static void a_start_in_the_future_is_answered_with_resync(World *world)
     store_watch_cancel(beyond.watch);
 }
 
+typedef struct Writers {
+    World *world;
+    int left;
+    uint32_t running;
+    bool done;
+} Writers;
+
+static void put_again(Writers *writers);
+
+static void put_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Writers *writers = context;
+    assert_null(err);
+    writers->running--;
+    put_again(writers);
+}
+
+static void put_again(Writers *writers)
+{
+    Error err;
+    writers->done = writers->left == 0 && writers->running == 0;
+    if (writers->left > 0) {
+        writers->left--;
+        writers->running++;
+        assert_true(
+            store_put(writers->world->store, STR("a"), STR("1"), 0, put_came, writers, &err));
+    } else if (writers->done) {
+        world_wake(writers->world);
+    }
+}
+
+/* A read may see what is committed, and whose writer was not answered yet: it is no reason to resync. */
+static void a_watch_goes_on_from_what_a_read_has_told(World *world)
+{
+    Writers writers = { .world = world, .left = 4000 };
+    for (int i = 0; i < 16; i++) {
+        put_again(&writers);
+    }
+    while (writers.left > 0) {
+        StoreOp op = { .kind = STORE_RANGE, .key = STR("b") };
+        StoreTxn txn = { .success = &op, .success_count = 1, .relaxed = true };
+        Seen seen = { .acks = true };
+        int64_t revision = world_txn(world, &txn)->reply.revision;
+        seen_watch(&seen, world, "b", STR_EMPTY, revision + 1, false);
+        seen_wait(&seen, 0);
+        assert_false(seen.resync);
+        assert_true(seen.revision >= revision);
+        store_watch_cancel(seen.watch);
+    }
+    world_wait(world, &writers.done);
+}
+
 static void a_watch_can_be_canceled_anywhere(World *world)
 {
     Seen first = { .acks = true, .cancel_at = 1 }, second = { .acks = true, .cancel_at = 2 };
@@ -392,6 +444,7 @@ int main(void)
         STORE_TEST(a_large_delete_is_told_in_batches),
         STORE_TEST(a_compacted_start_is_answered_with_resync),
         STORE_TEST(a_start_in_the_future_is_answered_with_resync),
+        STORE_TEST(a_watch_goes_on_from_what_a_read_has_told),
         STORE_TEST(a_watch_can_be_canceled_anywhere),
         { "a_quiet_watch_is_told_the_revision", a_quiet_watch_is_told_the_revision,
           .time_only = true },
