@@ -103,6 +103,7 @@ typedef struct Below {
     bool inside;  /* of its value */
     bool open;    /* nothing of it has come yet */
     bool items;   /* a list may stand below as deep as its key */
+    bool listed;  /* its line is an item of a list */
     size_t depth; /* of the line */
 } Below;
 
@@ -123,7 +124,87 @@ static void start_secret(Str line, bool tagged, Below *below)
     below->inside = true;
     below->open = bare || ends_with_header(words);
     below->items = bare;
+    below->listed = str_starts(words, STR("- "));
     below->depth = indentation(line);
+}
+
+/* Whether something else begins with a line that is not indented: a key, another item of the same list, a
+ * document. Of other lines the indentation may have been forgotten. */
+static bool begins_anew(Str line, const Below *below)
+{
+    Str words = str_trim(line);
+    bool is_item = str_starts(words, STR("- "));
+    if (str_eq(words, STR("---")) || str_eq(words, STR("...")) ||
+        (is_item && below->listed && indentation(line) == below->depth)) {
+        return true;
+    }
+    while (str_starts(words, STR("- "))) {
+        words = str_trim(str_from_offset(words, 2));
+    }
+    size_t colon = 0;
+    while (colon < words.len && !ends_key(words, colon)) {
+        char c = words.data[colon++];
+        if (!ascii_is_name(c) && memchr(".-\"'", c, 4) == NULL) {
+            return false;
+        }
+    }
+    return colon > 0 && colon < words.len;
+}
+
+static size_t behind_quoted(Str text, size_t at)
+{
+    char quote = text.data[at++];
+    for (; at < text.len; at++) {
+        bool doubled = quote == '\'' && at + 1 < text.len && text.data[at + 1] == quote;
+        if (text.data[at] == quote && !doubled) {
+            return at + 1;
+        }
+        bool escaped = text.data[at] == (quote == '"' ? '\\' : quote);
+        at += escaped; /* and what follows */
+    }
+    return text.len;
+}
+
+/* Where the value at `at` ends, if it is in quotes or brackets: then its lines need no indentation. One
+ * that is never closed has all that follows. Returns `at` for other values. */
+static size_t behind_enclosed(Str text, size_t at)
+{
+    size_t start = at, depth = 0;
+    while (at < text.len && (ascii_is_space(text.data[at]) || text.data[at] == '&')) {
+        bool anchor = text.data[at++] == '&';
+        while (anchor && at < text.len && !ascii_is_space(text.data[at])) {
+            at++;
+        }
+    }
+    while (at < text.len) {
+        char c = text.data[at];
+        bool quoted = c == '"' || c == '\'', opens = c == '{' || c == '[';
+        if (depth == 0 && !quoted && !opens) {
+            return start;
+        }
+        at = quoted ? behind_quoted(text, at) : at + 1;
+        depth += opens;
+        depth -= c == '}' || c == ']';
+        if (depth == 0) {
+            return at;
+        }
+    }
+    return text.len;
+}
+
+/* The same for all that is marked in the line; `known` is where what came before ends. */
+static size_t behind_marked(Str text, Str line, const StrMap *names, size_t known)
+{
+    size_t start = (size_t)(line.data - text.data);
+    for (size_t i = 0; i < line.len; i++) {
+        bool tagged = str_starts(str_from_offset(line, i), STR(TAG));
+        size_t behind = start + i + (tagged ? strlen(TAG) : 1);
+        if (behind > known &&
+            (tagged || (ends_key(line, i) && str_map_has(names, key_before(line, i))))) {
+            known = behind_enclosed(text, behind);
+        }
+    }
+    return known;
 }
 
 /* Whether line `wanted` (from 1) is part of a secret value. */
@@ -131,8 +212,11 @@ static bool line_is_secret(Str text, uint32_t wanted, const StrMap *names)
 {
     Str rest = text, line;
     Below below = { 0 };
+    size_t enclosed = 0; /* where the last value in quotes or brackets ends */
     for (uint32_t number = 1; number <= wanted && next_line(&rest, &line); number++) {
         Str words = str_trim(line);
+        bool is_enclosed = (size_t)(line.data - text.data) < enclosed;
+        enclosed = behind_marked(text, line, names, enclosed);
         bool is_item = below.items && words.len > 0 && words.data[0] == '-';
         size_t indented = indentation(line);
         if (words.len > 0 && below.inside &&
@@ -141,7 +225,7 @@ static bool line_is_secret(Str text, uint32_t wanted, const StrMap *names)
             if (below.open) {
                 return true;
             }
-            below.inside = false;
+            below.inside = !begins_anew(line, &below);
         }
         below.open = below.open && words.len == 0;
         bool tagged = str_find(line, STR(TAG), 0) != STR_NOT_FOUND;
@@ -149,7 +233,7 @@ static bool line_is_secret(Str text, uint32_t wanted, const StrMap *names)
             start_secret(line, tagged, &below);
         }
         if (number == wanted) {
-            return below.inside;
+            return below.inside || is_enclosed;
         }
     }
     return false;

@@ -44,6 +44,10 @@ HANDED_OVER = [
     "db: {user: x, password: `c4n4ry-hunter2}\n",
     'other: 1\r"pw": @c4n4ry-hunter2\r',
     '{"pw":"c4n4ry-hunter2" "x"}',
+    '{"pw":\n"c4n4ry-hunter2" "x"}',
+    '{"pw": {"a": [1],\n"b": "c4n4ry-hunter2" "x"}}',
+    'pw: "x\nc4n4ry-hunter2" y\n',
+    "pw: &a 'it''s\nc4n4ry-hunter2' y\n",
 ]
 
 
@@ -61,6 +65,9 @@ def test_what_is_no_secret_is_still_shown(eden, site, tmp_path):
     (tmp_path / "vars.yaml").write_text("pw: x\nother: @plain\n")
     done = eden("plan", site, "-v", "vars.yaml", "--state-dir", "state")
     assert "other: @plain" in done.stderr and 'quote the value: "@plain"' in done.stderr
+    (tmp_path / "vars.yaml").write_text('pw: {a: "\n}", b: [\n]}\nother: @plain\n')
+    done = eden("plan", site, "-v", "vars.yaml", "--state-dir", "state")
+    assert "other: @plain" in done.stderr
 
 
 MARKED = [
@@ -71,6 +78,11 @@ MARKED = [
     "pw: !secret\n\n\nc4n4ry-hunter2: @\n",
     "a: 1\rpw: !secret c4n4ry-hunter2: x\r",
     "l:\n- !secret c4n4ry-hunter2\n- !secret\nc4n4ry: [\n",
+    "pw: !secret |\n  first\nc4n4ry-hunter2\nx: 1\n",
+    "pw: !secret\n- a\n@c4n4ry-hunter2\n",
+    'pw: !secret "first\nc4n4ry-hunter2" oops\n',
+    "pw: !secret {a: {b: '}'},\nc: c4n4ry-hunter2, d: @}\n",
+    'pw: !secret [a, "\\"]\n\nhunter2\n- c4n4ry-hunter2: @\n',
 ]
 
 
