@@ -59,19 +59,38 @@ void site_hint_other(const SiteLoad *load, Problem *problem, Value other)
     }
 }
 
+/* 'name:web', which lacks a blank: its key, if that may stand there. */
+static bool split_entry(const SiteLoad *load, const char *key, Str text, Str *found, Str *rest)
+{
+    size_t colon = str_find(text, STR(":"), 0);
+    if (colon == STR_NOT_FOUND || colon + 1 == text.len) {
+        return false;
+    }
+    *found = str_slice(text, 0, colon);
+    *rest = str_from_offset(text, colon + 1);
+    return str_eq_c(*found, key) ||
+           (strcmp(key, "step") == 0 &&
+            (str_eq_c(*found, "job") || module_table_find_module(load->modules, *found) != NULL));
+}
+
 void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Value given,
                      bool in_list)
 {
     Arena *arena = load->problems->arena;
-    Str text;
+    Str text, found, rest;
     if (given.kind == VALUE_MAP) {
         bool braces = str_starts(value_original(load->sources, given), STR("{"));
         problem->hint = braces ? STR("put '[' and ']' around it") : STR("put a '-' before it");
     } else if (site_text(load, given, &text)) {
+        size_t written_len = text.len;
+        if (split_entry(load, key, text, &found, &rest)) {
+            key = arena_copy_c(arena, found);
+            text = rest;
+        }
         Str written = arena_format(arena, in_list ? "%s: %" STR_FMT : "[{%s: %" STR_FMT "}]", key,
                                    STR_ARG(text));
         const Source *source = sources_get(load->sources, given.source);
-        if (source != NULL && text.len == value_original(load->sources, given).len) {
+        if (source != NULL && written_len == value_original(load->sources, given).len) {
             problem_fix_at(arena, problem, source, given.start, given.span, written);
         }
         text = str_slice(text, 0, 100);
