@@ -4,6 +4,7 @@
  * are questions, which a plan asks too. As a reaction the command runs without being asked. */
 #include "modules/call.h"
 #include "modules/command.h"
+#include "modules/command_check.h"
 #include "modules/scratch.h"
 #include "modules/tool.h"
 
@@ -107,13 +108,12 @@ static bool ask_guards(Call *call, Str *kept, Error *err)
 
 /* --- What a plan can know ------------------------------------------------------------------- */
 
-/* Whether root is led there by a link of another user, also in the last place. */
-static bool check_links(Call *call, Str directory, const FileInfo *info, Error *err)
+/* What is there, also behind a link. Fails where root is led by a link of another user. */
+static bool look_at_directory(Call *call, Str directory, FileInfo *info, Error *err)
 {
-    FileInfo ignored;
     Str inside = arena_join(call->arena, directory, STR("/."), STR_EMPTY);
-    return info->kind != FILE_LINK || info->planned ||
-           host_stat(call->host, inside, &ignored, err) || err->kind != ERROR_DENIED;
+    return host_stat(call->host, directory, info, err) &&
+           (info->kind != FILE_LINK || info->planned || host_stat(call->host, inside, info, err));
 }
 
 /* The user and the directory that the command, and its guards, run as and in. */
@@ -132,96 +132,19 @@ static bool check_place(Call *call, Error *err)
     if (directory.len == 0) {
         return true;
     }
-    if (!host_stat(call->host, directory, &info, err) ||
-        (as_root && !check_links(call, directory, &info, err))) {
+    if (!look_at_directory(call, directory, &info, err)) {
         /* Another user goes wherever they may go. */
         return (!as_root && err->kind == ERROR_DENIED) || call_blame(call, "cwd");
     }
-    return info.kind != FILE_ABSENT || call_lacks(call, "cwd", "path", directory) ||
-           error_set(err, ERROR_NOT_FOUND, "there is no directory '%" STR_FMT "'",
-                     STR_ARG(directory));
-}
-
-/* Whether a secret begins in it and goes on behind it: then it would be shown, as a part is not found. */
-static bool is_part_of_secret(Call *call, Str program, Str command)
-{
-    Str quoted = arena_format(call->arena, "'%" STR_FMT "'", STR_ARG(program));
-    return str_eq(call_scrub(call, quoted), quoted) &&
-           !str_starts(call_scrub(call, command), program);
-}
-
-/* The program that a command certainly starts with; empty when only a shell can tell. */
-static Str first_program(Call *call, Value command)
-{
-    if (value_is_sequence(command)) {
-        return command.list->len > 0 && value_is_string(command.list->items[0])
-                   ? value_str(command.list->items[0])
-                   : STR_EMPTY;
-    }
-    Str text = str_trim(value_str(command));
-    size_t end = text.len;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.data[i] == '\0' || strchr("|&;()<>`$\\\"'*?[]{}#~\n", text.data[i]) != NULL) {
-            return STR_EMPTY;
-        }
-        if (end == text.len && ascii_is_space(text.data[i])) {
-            end = i;
-        }
-    }
-    Str program = str_slice(text, 0, end);
-    return value_holds_secret(command) && is_part_of_secret(call, program, text) ? STR_EMPTY
-                                                                                 : program;
-}
-
-/* Where the link at `path` leads to. */
-static bool read_target(Call *call, Str path, Str *out, Error *err)
-{
-    Str target;
-    if (!host_read_link(call->host, call->arena, path, &target, err)) {
-        return false;
-    }
-    size_t folder = path.len;
-    while (folder > 0 && path.data[folder - 1] != '/') {
-        folder--;
-    }
-    *out = str_starts(target, STR("/"))
-               ? target
-               : arena_format(call->arena, "%" STR_FMT "%" STR_FMT,
-                              STR_ARG(str_slice(path, 0, folder)), STR_ARG(target));
-    return true;
-}
-
-static bool check_program(Call *call, const char *param, Str program, Error *err)
-{
-    enum {
-        LINKS_MAX = 8
-    };
-    FileInfo info = { 0 };
-    Str path = program;
-    if (!str_starts(program, STR("/"))) {
+    if (info.kind == FILE_DIRECTORY || info.kind == FILE_LINK ||
+        call_lacks(call, "cwd", "path", directory)) {
         return true;
     }
-    for (int links = 0; links <= LINKS_MAX; links++) {
-        if (!host_stat(call->host, path, &info, err)) {
-            return call_blame(call, param);
-        }
-        if (info.kind != FILE_LINK) {
-            break;
-        }
-        if (!read_target(call, path, &path, err)) {
-            return call_blame(call, param);
-        }
-    }
-    if (info.kind != FILE_ABSENT || call_lacks(call, param, "path", path)) {
-        return true;
-    }
-    return str_eq(path, program)
-               ? error_set(err, ERROR_NOT_FOUND, "there is no program '%" STR_FMT "'",
-                           STR_ARG(program))
-               : error_set(err, ERROR_NOT_FOUND,
-                           "there is no program '%" STR_FMT "': it is a link to '%" STR_FMT
-                           "', which does not exist",
-                           STR_ARG(program), STR_ARG(path));
+    return info.kind == FILE_ABSENT
+               ? error_set(err, ERROR_NOT_FOUND, "there is no directory '%" STR_FMT "'",
+                           STR_ARG(directory))
+               : error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
+                           STR_ARG(directory), file_kind_name(info.kind));
 }
 
 /* A guard that cannot be asked: what it needs may come with an earlier step, or it never will. */
@@ -235,7 +158,7 @@ static bool cannot_ask(Call *call, Outcome *outcome, const Error *err)
     if (!call_has(call, "onlyif")) {
         return true;
     }
-    Str program = first_program(call, call_param(call, "onlyif"));
+    Str program = command_program(call, call_param(call, "onlyif"));
     return err->kind == ERROR_TIMEOUT || call_lacks(call, "onlyif", "program", program);
 }
 
@@ -269,9 +192,9 @@ static bool run_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (outcome->changed && call->planning) {
-        if (!check_program(call, "cmd", first_program(call, command), err) ||
+        if (!command_check(call, "cmd", command, call_param(call, "env"), err) ||
             (!value_is_sequence(command) &&
-             !check_program(call, "shell", call_str(call, "shell"), err))) {
+             !command_check_program(call, "shell", call_str(call, "shell"), err))) {
             return false;
         }
         Str words = command_words(call->arena, command);
@@ -360,12 +283,6 @@ static bool get_script(Call *call, Str *out, Error *err)
     return true;
 }
 
-static bool script_check(Call *call, Outcome *outcome, Error *err)
-{
-    Str script;
-    return get_script(call, &script, err) && cmd_check(call, outcome, err);
-}
-
 /* "#!/usr/bin/env -S python3 -u": the kernel knows a program and one argument. The program is called
  * by us, so that the script may lie where nothing can be executed. */
 static void push_interpreter(Call *call, Str script, List *argv)
@@ -387,6 +304,19 @@ static void push_interpreter(Call *call, Str script, List *argv)
     if (argument.len > 0) {
         list_push(arena, argv, value_string(argument));
     }
+}
+
+static bool script_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str script;
+    if (!get_script(call, &script, err) || !cmd_check(call, outcome, err)) {
+        return false;
+    }
+    List *argv = list_new(call->arena, 2);
+    push_interpreter(call, script, argv);
+    return !outcome->changed || !call->planning ||
+           command_check_program(call, call_has(call, "shell") ? "shell" : NULL,
+                                 value_str(argv->items[0]), err);
 }
 
 static bool write_script(Call *call, Str script, Str *path, Error *err)

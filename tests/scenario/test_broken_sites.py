@@ -57,7 +57,7 @@ def apply_fixes(tmp_path, problems):
 def make_root(tmp_path):
     """A root in which commands can be planned: with a shell."""
     (tmp_path / "root/bin").mkdir(parents=True)
-    (tmp_path / "root/bin/sh").write_text("")
+    (tmp_path / "root/bin/sh").touch(0o755)
 
 
 @pytest.mark.parametrize("name", CASES)

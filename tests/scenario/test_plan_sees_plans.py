@@ -79,7 +79,7 @@ def test_a_plan_says_what_the_run_does(both, steps):
 
 def test_a_command_that_would_be_kept_is_kept_in_the_plan(both, tmp_path):
     (tmp_path / "root/bin").mkdir()
-    (tmp_path / "root/bin/sh").write_text("")
+    (tmp_path / "root/bin/sh").touch(0o755)
     plan, _ = both(
         """
 steps:

@@ -65,7 +65,8 @@ def test_a_command_that_failed_is_shown(world):
 def give_shell(tmp_path):
     """A root in which commands can be planned."""
     (tmp_path / "root/bin").mkdir(parents=True, exist_ok=True)
-    (tmp_path / "root/bin/sh").write_text("")
+    for name in ("sh", "echo"):
+        (tmp_path / "root/bin" / name).touch(0o755)
 
 
 # --- What a plan cannot see ------------------------------------------------------------------
@@ -79,15 +80,30 @@ def give_shell(tmp_path):
         ("file.managed: [{name: /a}, {owner: nosuchuser}]", "there is no user 'nosuchuser'"),
         ("file.managed: [{name: /d/a}, {parents: false}]", "there is no directory '/d'"),
         ("file.managed: [{name: /file/a}]", "/file is a file, not a directory"),
+        ("file.managed: [{name: /nowhere/a}]", "/nowhere is a link to no directory"),
+        ("file.directory: [{name: /nowhere/a/b}]", "/nowhere is a link to no directory"),
+        ("file.symlink: [{name: /d/a}, {target: x}, {parents: false}]", "there is no directory '/d'"),
+        ("file.symlink: [{name: /file/a}, {target: x}]", "/file is a file, not a directory"),
+        ("file.symlink: [{name: /a}, {target: ''}]", "a link cannot lead to ''"),
+        ("file.managed: [{name: /a}, {content: x}, {validate: /no/such -f %s}]",
+         "validate: there is no program '/no/such'"),
         ("file.directory: [{name: /d/a}, {parents: false}]", "there is no directory '/d'"),
         ("file.directory: [{name: /a}, {group: nosuchgroup}]", "there is no group 'nosuchgroup'"),
         ("cmd.run: [{cmd: ls}, {user: nosuchuser}]", "there is no user 'nosuchuser'"),
         ("cmd.run: [{cmd: ls}, {cwd: /nosuch}]", "there is no directory '/nosuch'"),
+        ("cmd.run: [{cmd: ls}, {cwd: /file}]", "/file is a file, not a directory"),
+        ("cmd.run: [{cmd: ls}, {cwd: /nowhere}]", "there is no directory '/nowhere'"),
         ("cmd.run: [{cmd: ls}]", "there is no program '/bin/sh'"),
+        ("cmd.run: [{cmd: [ls]}]", "there is no program 'ls' in PATH"),
+        ("cmd.run: [{cmd: [/file]}]", "'/file' is not executable (mode 0644)"),
+        ("cmd.run: [{cmd: [/folder]}]", "'/folder' is a directory, not a program"),
+        ("cmd.script: [{content: '#!/nosuch/python'}]", "there is no program '/nosuch/python'"),
     ],
 )
 def test_a_plan_says_what_is_missing(world, tmp_path, action, reason):
     (tmp_path / "root/file").write_text("")
+    (tmp_path / "root/folder").mkdir()
+    (tmp_path / "root/nowhere").symlink_to("gone")
     done = world("plan", f"- name: s\n  {action}\n")
     assert done.returncode == 1
     assert reason in done.stdout

@@ -73,6 +73,15 @@ OBSTACLES = {
         step("it", "cmd.run", cmd=["/opt/tool", "--all"]),
         "cmd", "there is no program '/opt/tool'",
         command("printf '#!/bin/sh\\n' > /opt/tool; chmod 755 /opt/tool")),
+    "program that is not executable": (
+        step("it", "cmd.run", cmd=["/etc/hostname"]),
+        "cmd", "'/etc/hostname' is not executable",
+        command("chmod 755 /etc/hostname")),
+    "program of PATH": (
+        step("it", "cmd.run", cmd=["nosuchtool", "--all"]),
+        "cmd", "there is no program 'nosuchtool' in PATH",
+        step("maker", "file.managed", name="/usr/local/bin/nosuchtool", content="#!/bin/sh\n",
+             mode="0755")),
     "shell of a command": (
         step("it", "cmd.run", cmd="true", shell="/opt/sh"),
         "shell", "there is no program '/opt/sh'",

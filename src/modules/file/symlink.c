@@ -19,6 +19,14 @@ bool symlink_check(Call *call, Outcome *outcome, Error *err)
     if (!host_stat(call->host, path, info, err)) {
         return false;
     }
+    if (target.len == 0) {
+        return error_set(err, ERROR_INVALID, "a link cannot lead to ''") ||
+               call_blame(call, "target");
+    }
+    if (call->planning && info->kind == FILE_ABSENT &&
+        !target_check_parents(call, path, call_bool(call, "parents"), err)) {
+        return false;
+    }
     outcome->state = STR("present");
     outcome->found = info;
     if (info->kind == FILE_LINK) {

@@ -3,6 +3,7 @@
 #include "base/text_diff.h"
 #include "base/utf8.h"
 #include "modules/command.h"
+#include "modules/command_check.h"
 #include "sys/sha256.h"
 
 enum {
@@ -230,6 +231,17 @@ bool target_check_parents(Call *call, Str path, bool parents, Error *err)
                    error_set(err, ERROR_NOT_FOUND, "there is no directory '%" STR_FMT "'",
                              STR_ARG(path));
         }
+        bool is_link = info.kind == FILE_LINK && !info.planned;
+        Str inside = arena_join(call->arena, path, STR("/."), STR_EMPTY);
+        FileInfo behind = info;
+        if (is_link && !host_stat(call->host, inside, &behind, err)) {
+            return false;
+        }
+        if (is_link && behind.kind == FILE_ABSENT) {
+            return call_lacks(call, param, "path", path) ||
+                   error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a link to no directory",
+                             STR_ARG(path));
+        }
         return info.kind == FILE_DIRECTORY || info.kind == FILE_LINK ||
                call_lacks(call, param, "path", path) ||
                error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
@@ -302,6 +314,11 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
     if (call->planning && before->kind == FILE_ABSENT &&
         !target_check_parents(call, target->path, target->parents, err)) {
         return false;
+    }
+    bool validates = value_is_string(target->validate) || value_is_sequence(target->validate);
+    if (call->planning && target->write && validates &&
+        !command_check(call, "validate", target->validate, value_missing(), err)) {
+        return error_wrap(err, "validate");
     }
     if (target->write) {
         put_diff(call, target, diff);
