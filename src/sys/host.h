@@ -112,6 +112,10 @@ MUST_CHECK bool host_set_owner(Host *host, Str path, uid_t uid, gid_t gid, Error
 MUST_CHECK bool host_check_alone(Host *host, Str path, Error *err);
 /* The same for whoever hands on the content of what was read at `path`, and was `info`. */
 MUST_CHECK bool host_check_content(Host *host, Str path, const FileInfo *info, Error *err);
+/* Fails with ERROR_DENIED when the file or directory `info` is another user's, in a directory that
+ * everybody may write to: that user may have made it first, in order to own what is put there. */
+MUST_CHECK bool host_check_maker(Host *host, Arena *arena, Str path, const FileInfo *info,
+                                 Error *err);
 /* One that is there already stays as it is. With `parents` those on the way are made too, with
  * mode 0755. */
 MUST_CHECK bool host_make_directory(Host *host, Str path, mode_t mode, bool parents, Error *err);

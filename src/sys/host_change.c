@@ -6,6 +6,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "sys/clock.h"
 #include "sys/host_inner.h"
 
 static bool has_more_names(int descriptor, struct stat *status)
@@ -160,6 +161,28 @@ bool host_check_content(Host *host, Str path, const FileInfo *info, Error *err)
         !may_be_planted(host, info->uid, entry.directory) || refuse_planted(path, info->uid, err);
     host_entry_close(&entry);
     return ok;
+}
+
+bool host_check_maker(Host *host, Arena *arena, Str path, const FileInfo *info, Error *err)
+{
+    HostEntry entry;
+    struct stat above;
+    const Host *machine = host->outer != NULL ? host->outer : host;
+    if (machine->follows_all || info->planned || host_trusts(machine, info->uid) ||
+        (info->kind != FILE_REGULAR && info->kind != FILE_DIRECTORY)) {
+        return true;
+    }
+    if (!host_open_entry(host, path, &entry, err)) {
+        return false;
+    }
+    bool open = fstat(entry.directory, &above) != 0 || (above.st_mode & S_IWOTH) != 0;
+    host_entry_close(&entry);
+    return !open || error_set(err, ERROR_DENIED,
+                              "%" STR_FMT ": this %s belongs to user '%" STR_FMT
+                              "', who could change it later; everybody can create files in the "
+                              "directory above it. Set 'owner', or remove it",
+                              STR_ARG(path), file_kind_name(info->kind),
+                              STR_ARG(host_user_name(host, arena, info->uid)));
 }
 
 /* --- Directories --------------------------------------------------------------------------- */
@@ -319,7 +342,10 @@ static bool replace_link(const HostEntry *entry, const char *target)
 {
     char name[HOST_TEMP_NAME];
     host_temp_name(entry->name, name);
-    unlinkat(entry->directory, name, 0); /* of one who was killed */
+    /* Of one who was killed; or a directory of somebody else. */
+    if (unlinkat(entry->directory, name, 0) != 0 && errno != ENOENT) {
+        snprintf(name, sizeof name, ".eden-%016llx", (unsigned long long)random_seed());
+    }
     if (symlinkat(target, entry->directory, name) != 0) {
         return false;
     }

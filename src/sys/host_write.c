@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/host_inner.h"
 
@@ -27,6 +28,15 @@ void host_temp_name(const char *name, char out[HOST_TEMP_NAME])
         hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
     }
     snprintf(out, HOST_TEMP_NAME, ".eden-%016llx", (unsigned long long)hash);
+}
+
+/* Something has the name already. In a directory for everybody, others can put a directory there, which
+ * is left alone, or something else again and again: they cannot guess another name. */
+static void next_temp_name(int directory, int tries, char name[HOST_TEMP_NAME])
+{
+    if (tries >= NAME_TRIES / 2 || (unlinkat(directory, name, 0) != 0 && errno != ENOENT)) {
+        snprintf(name, HOST_TEMP_NAME, ".eden-%016llx", (unsigned long long)random_seed());
+    }
 }
 
 /* The file while it is written. */
@@ -51,9 +61,10 @@ static bool draft_open_named(Draft *draft)
         if (draft->descriptor >= 0) {
             return true;
         }
-        if (errno != EEXIST || (unlinkat(directory, draft->name, 0) != 0 && errno != ENOENT)) {
+        if (errno != EEXIST) {
             break;
         }
+        next_temp_name(directory, i, draft->name);
     }
     draft->name[0] = '\0';
     return false;
@@ -167,10 +178,10 @@ static bool give_temp_name(Draft *draft)
         if (give_name(draft, draft->name)) {
             return true;
         }
-        if (errno != EEXIST ||
-            (unlinkat(draft->entry->directory, draft->name, 0) != 0 && errno != ENOENT)) {
+        if (errno != EEXIST) {
             break;
         }
+        next_temp_name(draft->entry->directory, i, draft->name);
     }
     draft->name[0] = '\0';
     return false;

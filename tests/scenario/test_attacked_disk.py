@@ -169,6 +169,93 @@ def test_no_step_copies_a_private_file_that_another_user_linked(eden, tmp_path):
         assert path.is_dir() or (status.st_uid, status.st_mode & 0o777) == (0, 0o600), path
 
 
+FOR_EVERYBODY = """\
+steps:
+- name: other
+  file.managed: {name: /tmp/other, content: new OWNER}
+- name: same
+  file.managed: {name: /tmp/same, content: same OWNER}
+- name: secret
+  file.managed: {name: /tmp/secret, content: !secret hunter2-hunter2 OWNER}
+- name: copy
+  file.copy: {name: /tmp/copy, source: /etc/source OWNER}
+- name: folder
+  file.directory: {name: /tmp/folder OWNER}
+"""
+
+
+def test_who_was_first_in_a_directory_for_everybody_does_not_own_what_is_put_there(eden, tmp_path):
+    """The owner of a script in /tmp could change it before root runs it."""
+    root = tmp_path / "root"
+    for name in ("etc", "tmp/folder", "home/ann"):
+        (root / name).mkdir(parents=True)
+    (root / "tmp").chmod(0o1777)
+    (root / "etc/source").write_text("source")
+    for name in ("other", "same", "secret", "copy"):
+        (root / "tmp" / name).write_text(name)
+        (root / "tmp" / name).chmod(0o600)
+    for name in ("other", "same", "secret", "copy", "folder"):
+        os.chown(root / "tmp" / name, SOMEBODY, SOMEBODY)
+    (root / "home/ann/conf").write_text("old")
+    for name in ("home/ann", "home/ann/conf"):
+        os.chown(root / name, SOMEBODY, SOMEBODY)
+    steps = tmp_path / "steps.yaml"
+    steps.write_text(FOR_EVERYBODY.replace(" OWNER", ""))
+    words = ("--root", root, "--state-dir", tmp_path / "state", "-o", "json")
+    for command in ("plan", "apply"):
+        told = json.loads(eden(command, steps, *words).stdout)["steps"]
+        assert len(told) == 5
+        for step in told:
+            assert f"belongs to user '{SOMEBODY}', who could change it" in step["error"]["message"]
+    assert (root / "tmp/secret").read_text() == "secret"
+    held = [open(root / "tmp" / name, "r+") for name in ("other", "same", "secret", "copy")]
+    steps.write_text(FOR_EVERYBODY.replace(" OWNER", ', owner: "0"'))
+    assert eden("apply", steps, *words).returncode == 0
+    for file in held:
+        file.write("evil")
+        file.close()
+    for name, content in (("other", "new"), ("same", "same"), ("secret", "hunter2-hunter2"),
+                          ("copy", "source")):
+        path = root / "tmp" / name
+        assert (path.read_text(), path.stat().st_uid) == (content, 0)
+    assert (root / "tmp/folder").stat().st_uid == 0
+    # Among the files of a user, what is written stays theirs.
+    steps.write_text("steps: [{name: a, file.managed: {name: /home/ann/conf, content: new}}]\n")
+    assert eden("apply", steps, *words).returncode == 0
+    assert (root / "home/ann/conf").stat().st_uid == SOMEBODY
+
+
+def temporary_name(name):
+    """What eden calls a file until it is complete."""
+    number = 0xCBF29CE484222325
+    for byte in name.encode():
+        number = (number ^ byte) * 0x100000001B3 % 2**64
+    return f".eden-{number:016x}"
+
+
+def test_nobody_keeps_root_from_writing_by_taking_the_temporary_name(eden, tmp_path):
+    root = tmp_path / "root"
+    (root / "tmp").mkdir(parents=True)
+    (root / "tmp").chmod(0o1777)
+    (root / "tmp/link").symlink_to("old")
+    for name in ("conf", "checked", "link"):
+        taken = root / "tmp" / temporary_name(name)
+        taken.mkdir()
+        (taken / "full").touch()
+        os.chown(taken, SOMEBODY, SOMEBODY)
+    (root / "tmp/conf").write_text("old")
+    (tmp_path / "steps.yaml").write_text("""\
+steps:
+- {name: a, file.managed: {name: /tmp/conf, content: new}}
+- {name: b, file.symlink: {name: /tmp/link, target: new}}
+""")
+    done = eden("apply", "steps.yaml", "--root", root, "--state-dir", tmp_path / "state")
+    assert done.returncode == 0, done.stdout
+    assert (root / "tmp/conf").read_text() == "new"
+    assert os.readlink(root / "tmp/link") == "new"
+    assert len(os.listdir(root / "tmp")) == 5
+
+
 def test_one_damaged_byte_of_the_spool_takes_no_node_out(cluster):
     cluster.start()
     agent = join(cluster, "web1")

@@ -241,6 +241,10 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
                          STR_ARG(path), file_kind_name(info.kind));
     }
     const Target *wish = &changes->wish;
+    if (wish->uid == HOST_KEEP_ID && !wish->people_missing &&
+        !host_check_maker(call->host, call->arena, path, &info, err)) {
+        return false;
+    }
     if (info.kind == FILE_ABSENT) {
         mode_t mode = wish->has_mode ? wish->mode : DIRECTORY_MODE_NEW;
         push_change(call, changes, CHANGE_MAKE, path, mode);

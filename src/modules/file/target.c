@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "modules/command.h"
 #include "modules/command_check.h"
+#include "sys/process.h"
 #include "sys/sha256.h"
 
 enum {
@@ -160,6 +161,12 @@ static bool look(Call *call, Target *target, Error *err)
     return true;
 }
 
+bool target_check_maker(Call *call, const Target *target, Error *err)
+{
+    return target->uid != HOST_KEEP_ID || target->people_missing ||
+           host_check_maker(call->host, call->arena, target->path, &target->before, err);
+}
+
 static bool refuse_kind(const Target *target, Error *err)
 {
     FileKind kind = target->before.kind;
@@ -283,6 +290,9 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         (before->kind == FILE_LINK && !target->has_content)) {
         return refuse_kind(target, err);
     }
+    if (target->has_content && !target->is_edit && !target_check_maker(call, target, err)) {
+        return false;
+    }
     bool same_content =
         before->kind == FILE_REGULAR &&
         (!target->has_content || (target->old_known && str_eq(target->old, target->content)));
@@ -291,6 +301,9 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         target->set_owner = (target->uid != HOST_KEEP_ID && target->uid != before->uid) ||
                             (target->gid != HOST_KEEP_ID && target->gid != before->gid);
         target->set_mode = target->has_mode && target->mode != before->mode;
+        target->renew = target->has_content && target->uid != HOST_KEEP_ID &&
+                        target->uid != before->uid && before->uid != 0 &&
+                        before->uid != process_own_user();
     }
     if (same_content) {
         target->old = STR_EMPTY;
@@ -359,21 +372,25 @@ static bool validate(void *context, Str path, Error *err)
     return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(words));
 }
 
+/* Whoever can exchange the file since the check gets a copy that belongs to the owner of what is read. */
 static bool save_backup(Call *call, const Target *target, Error *err)
 {
+    FileInfo info;
+    FileWrite write = { 0 };
     if (target->backup.len == 0 || target->before.kind != FILE_REGULAR) {
         return true;
     }
     Str path = arena_format(call->arena, "%" STR_FMT "%" STR_FMT, STR_ARG(target->path),
                             STR_ARG(target->backup));
-    FileWrite write = { .mode = target->before.mode,
-                        .uid = target->before.uid,
-                        .gid = target->before.gid };
-    return (call_keep(call, path, err) &&
-            host_read(call->host, call->arena, target->path, FILE_CONTENT_MAX, &write.content,
-                      err) &&
-            host_write(call->host, path, &write, err)) ||
-           error_wrap(err, "backup");
+    if (!call_keep(call, path, err) ||
+        !host_read_info(call->host, call->arena, target->path, FILE_CONTENT_MAX, &info,
+                        &write.content, err)) {
+        return error_wrap(err, "backup");
+    }
+    write.mode = info.mode;
+    write.uid = info.uid;
+    write.gid = info.gid;
+    return host_write(call->host, path, &write, err) || error_wrap(err, "backup");
 }
 
 static bool write_file(Call *call, const Target *target, Error *err)
@@ -412,8 +429,8 @@ bool target_apply(Call *call, Target *target, Outcome *outcome, Error *err)
     if (!call_keep(call, target->path, err)) {
         return false;
     }
-    if (target->write) {
-        if (!save_backup(call, target, err) || !write_file(call, target, err)) {
+    if (target->write || target->renew) {
+        if ((target->write && !save_backup(call, target, err)) || !write_file(call, target, err)) {
             return false;
         }
         outcome->changed = true;

@@ -62,6 +62,7 @@ typedef struct Target {
     Str old; /* the old content, as far as it was read */
     bool old_known;
     bool write, set_owner, set_mode;
+    bool renew;  /* set_owner takes a new file: the former owner may have this one open */
     bool hidden; /* neither the old nor the new content may be shown */
 } Target;
 
@@ -77,6 +78,8 @@ mode_t target_mode(const Target *target);
 
 /* In a plan: whether the directories above `path` let it be made, now or after an earlier step. */
 MUST_CHECK bool target_check_parents(Call *call, Str path, bool parents, Error *err);
+/* Whether what is there can keep its owner, or gets the one that is wanted. */
+MUST_CHECK bool target_check_maker(Call *call, const Target *target, Error *err);
 /* Looks, and says in `target` and `outcome` what is to change; `several`: this is one of many. The
  * diff goes to `diff`. With `target->old_known` the old content was read by the caller. */
 MUST_CHECK bool target_compare(Call *call, Target *target, bool several, Outcome *outcome,

@@ -124,12 +124,17 @@ bool download_check(Call *call, Outcome *outcome, Error *err)
     AUTO_CLEAR(Buf) ignored = buf_make(BUF_UNLIMITED);
     outcome->found = download;
     outcome->state = STR("present");
+    const Target *target = &download->target;
     if (!read_params(call, download, err) ||
         !target_compare(call, &download->target, false, outcome, &ignored, err) ||
-        !find_digest(call, download, err)) {
+        !target_check_maker(call, target, err) || !find_digest(call, download, err)) {
         return false;
     }
-    download->fetch = download->wanted.len == 0 || !str_eq(download->wanted, download->found);
+    /* Whoever the file is taken from may have it open, and write to it after this. */
+    bool is_taken = target->set_owner && target->uid != HOST_KEEP_ID &&
+                    target->uid != target->before.uid && target->before.uid != 0;
+    download->fetch =
+        download->wanted.len == 0 || is_taken || !str_eq(download->wanted, download->found);
     if (!download->fetch) {
         return true;
     }
