@@ -379,10 +379,13 @@ static bool make_link(const HostEntry *entry, Str path, const char *target, Erro
 
 bool host_make_link(Host *host, Str path, Str target, Error *err)
 {
-    if (target.len == 0 || target.len >= PATH_MAX ||
-        memchr(target.data, '\0', target.len) != NULL) {
+    if (target.len >= PATH_MAX) { /* not shown: a secret that is cut is not found */
+        return error_set(err, ERROR_INVALID, "the target of a link has %zu bytes, more than %d",
+                         target.len, PATH_MAX - 1);
+    }
+    if (target.len == 0 || memchr(target.data, '\0', target.len) != NULL) {
         return error_set(err, ERROR_INVALID, "a link cannot lead to '%" STR_FMT "'",
-                         STR_ARG(str_slice(target, 0, 100)));
+                         STR_ARG(target));
     }
     char text[PATH_MAX];
     memcpy(text, target.data, target.len);

@@ -192,6 +192,21 @@ def test_a_limit_of_output_shows_no_start_of_a_secret(eden, tmp_path, before):
     assert results(done)["print"]["stdout"] == " " * before + "(secret)"
 
 
+def test_a_message_does_not_cut_a_secret(eden, tmp_path):
+    """Less than half of a secret is not recognized."""
+    (tmp_path / "vars.yaml").write_text("pw: !secret c4n4ry-hunter2-0123456789-abcdefghij-klmnopqrst-uvwxyz\n")
+    (tmp_path / "root").mkdir()
+    long = "{{ 'a' * 80 }}{{ vars.pw }}{{ 'b' * 5000 }}"
+    steps = [{"file.symlink": {"name": "/link", "target": long}},
+             {"file.managed": {"name": "/" + long, "content": "x"}},
+             {"git.cloned": {"name": "/clone", "repo": "/repo", "rev": long}}]
+    steps = [{"name": f"step {i}", **step} for i, step in enumerate(steps)]
+    (tmp_path / "steps.yaml").write_text(json.dumps({"steps": steps}))
+    done = eden("apply", "steps.yaml", "--root", "root", "--state-dir", "state", "-v", "vars.yaml")
+    assert done.returncode == 1 and done.stdout.count("bytes, more than") == 3, done.stdout
+    assert "c4n4ry" not in done.stdout + done.stderr
+
+
 def test_the_filter_marks_a_value(eden, tmp_path):
     args = site(tmp_path, {"name": "f", "file.managed": [
         {"name": "/f"}, {"content": "x {{ ['hunter', '2000'] | join | secret }} y"}]})  # fmt: skip

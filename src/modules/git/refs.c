@@ -102,7 +102,10 @@ bool git_is_commit(Str rev)
 /* As `git check-ref-format` has it. */
 bool git_check_rev(Str rev, Error *err)
 {
-    bool ok = rev.len > 0 && rev.len <= REV_MAX && rev.data[0] != '-' && rev.data[0] != '/' &&
+    if (rev.len > REV_MAX) { /* not shown: a secret that is cut is not found */
+        return error_set(err, ERROR_INVALID, "'rev' has %zu bytes, more than %d", rev.len, REV_MAX);
+    }
+    bool ok = rev.len > 0 && rev.data[0] != '-' && rev.data[0] != '/' &&
               rev.data[rev.len - 1] != '/' && rev.data[rev.len - 1] != '.' &&
               !str_ends(rev, STR(".lock")) && !has_control(rev) && !str_eq(rev, STR("@")) &&
               str_find(rev, STR(".."), 0) == STR_NOT_FOUND &&
@@ -112,9 +115,8 @@ bool git_check_rev(Str rev, Error *err)
     for (size_t i = 0; ok && i < rev.len; i++) {
         ok = memchr("~^:?*[\\", rev.data[i], 7) == NULL;
     }
-    return ok ||
-           error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be a branch, a tag or a commit",
-                     STR_ARG(str_slice(rev, 0, 100)));
+    return ok || error_set(err, ERROR_INVALID,
+                           "'%" STR_FMT "' cannot be a branch, a tag or a commit", STR_ARG(rev));
 }
 
 /* --- What a repository says ----------------------------------------------------------------- */
