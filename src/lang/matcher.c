@@ -24,7 +24,7 @@ struct Matcher {
     uint32_t *fallback; /* per state: the longest proper suffix that is a state */
     uint32_t *match;    /* per state: length of the longest needle that is a suffix */
     uint32_t *depth;    /* per state: its length */
-    uint32_t *whole;    /* per state: length of the shortest needle that begins with it */
+    uint32_t *most;     /* per state: length of the longest suffix that is half a needle or more */
     uint32_t root[256];
     size_t longest;
 };
@@ -33,6 +33,7 @@ struct Matcher {
 typedef struct Origins {
     uint32_t *parent;
     unsigned char *byte;
+    uint32_t *whole; /* length of the shortest needle that begins with it */
 } Origins;
 
 static Edge *edge_slot(const Matcher *matcher, uint32_t from, unsigned char byte)
@@ -76,8 +77,8 @@ static void needle_add(Matcher *matcher, Origins *origins, Str needle)
         unsigned char byte = (unsigned char)needle.data[i];
         uint32_t next = edge_find(matcher, state, byte);
         state = next != 0 ? next : state_add(matcher, origins, state, byte);
-        uint32_t whole = matcher->whole[state];
-        matcher->whole[state] = whole != 0 && whole < needle.len ? whole : (uint32_t)needle.len;
+        uint32_t whole = origins->whole[state];
+        origins->whole[state] = whole != 0 && whole < needle.len ? whole : (uint32_t)needle.len;
     }
     matcher->match[state] = (uint32_t)needle.len;
     if (needle.len > matcher->longest) {
@@ -114,6 +115,8 @@ static void link_fallbacks(Matcher *matcher, const Origins *origins, const uint3
             fallback = matcher_step(matcher, matcher->fallback[parent], origins->byte[state]);
         }
         matcher->fallback[state] = fallback;
+        bool is_half = 2 * (size_t)matcher->depth[state] >= origins->whole[state];
+        matcher->most[state] = is_half ? matcher->depth[state] : matcher->most[fallback];
         if (matcher->match[state] == 0) {
             matcher->match[state] = matcher->match[fallback];
         }
@@ -138,7 +141,7 @@ Matcher *matcher_new(const Str *needles, size_t count)
     matcher->fallback = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
     matcher->match = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
     matcher->depth = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
-    matcher->whole = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
+    matcher->most = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
     matcher->count = 1;
 
     AUTO_CLEAR(Arena) scratch;
@@ -146,6 +149,7 @@ Matcher *matcher_new(const Str *needles, size_t count)
     Origins origins = {
         .parent = arena_alloc_zero(&scratch, most * sizeof(uint32_t)),
         .byte = arena_alloc_zero(&scratch, most),
+        .whole = arena_alloc_zero(&scratch, most * sizeof(uint32_t)),
     };
     for (size_t i = 0; i < count; i++) {
         if (needles[i].len > 0) {
@@ -190,9 +194,9 @@ size_t matcher_depth(const Matcher *matcher, uint32_t state)
     return matcher->depth[state];
 }
 
-size_t matcher_whole(const Matcher *matcher, uint32_t state)
+size_t matcher_most(const Matcher *matcher, uint32_t state)
 {
-    return matcher->whole[state];
+    return matcher->most[state];
 }
 
 size_t matcher_longest(const Matcher *matcher)

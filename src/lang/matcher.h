@@ -32,7 +32,7 @@ const uint32_t *matcher_first(const Matcher *matcher);
 size_t matcher_match(const Matcher *matcher, uint32_t state);
 /* How many of the last bytes fed may begin a needle. */
 size_t matcher_depth(const Matcher *matcher, uint32_t state);
-/* Length of the shortest needle that begins with those bytes. */
-size_t matcher_whole(const Matcher *matcher, uint32_t state);
+/* How many of the last bytes fed are at least half of a needle, from its beginning. */
+size_t matcher_most(const Matcher *matcher, uint32_t state);
 /* Length of the longest needle of all. */
 size_t matcher_longest(const Matcher *matcher);

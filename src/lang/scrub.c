@@ -192,13 +192,12 @@ static bool is_line_cut(Str text, size_t at)
  * bytes of it. */
 static size_t add_cut_line(Search *search, uint32_t state, size_t at)
 {
-    size_t depth = matcher_depth(search->matcher, state);
-    if (depth < SCRUB_SURE || 2 * depth < matcher_whole(search->matcher, state) ||
-        !is_line_cut(search->text, at)) {
+    size_t most = matcher_most(search->matcher, state);
+    if (most < SCRUB_SURE || !is_line_cut(search->text, at)) {
         return 0;
     }
-    search_add(search, at - depth, at);
-    return depth;
+    search_add(search, at - most, at);
+    return most;
 }
 
 static void search_raw(Search *search)
@@ -215,10 +214,9 @@ static void search_raw(Search *search)
         size_t len = matcher_match(search->matcher, state);
         if (len > 0) {
             search_found(search, len, at + 1 - len, at + 1);
-        } else {
-            len = add_cut_line(search, state, at + 1);
-            cut = len > cut ? len : cut;
         }
+        len = add_cut_line(search, state, at + 1);
+        cut = len > cut ? len : cut;
     }
     size_t depth = matcher_depth(search->matcher, state);
     if (search->cut && depth >= SCRUB_SHORTEST) {

@@ -21,6 +21,12 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+/* Between the pieces of what was broken into several texts, as lists and programs have them. */
+static bool is_mark(char c)
+{
+    return c > ' ' && c < 0x7f && !ascii_is_alpha(c) && !ascii_is_digit(c) && c != '=';
+}
+
 static int base64_value(char c)
 {
     switch (c) {
@@ -29,11 +35,11 @@ static int base64_value(char c)
     case '/':
     case '_': return 63;
     default:
-        return ascii_is_digit(c)      ? c - '0' + 52
-               : c >= 'a' && c <= 'z' ? c - 'a' + 26
-               : c >= 'A' && c <= 'Z' ? c - 'A'
-               : is_blank(c)          ? CODE_SKIP
-                                      : CODE_END;
+        return ascii_is_digit(c)           ? c - '0' + 52
+               : c >= 'a' && c <= 'z'      ? c - 'a' + 26
+               : c >= 'A' && c <= 'Z'      ? c - 'A'
+               : is_blank(c) || is_mark(c) ? CODE_SKIP
+                                           : CODE_END;
     }
 }
 
@@ -41,10 +47,6 @@ static int base64_value(char c)
 static inline int next_base64(Str text, size_t *at)
 {
     char c = text.data[(*at)++];
-    int value = base64_value(c);
-    if (value != CODE_END) {
-        return value;
-    }
     char next = *at < text.len ? text.data[*at] : '\0';
     uint32_t byte;
     if (c == '%' && scrub_read_hex(text, *at, 2, &byte)) {
@@ -55,7 +57,23 @@ static inline int next_base64(Str text, size_t *at)
         ++*at;
         return next == '/' ? 63 : CODE_SKIP;
     }
-    return CODE_END;
+    if ((c == '+' || c == '-') && (*at == text.len || is_blank(next)) &&
+        (*at == 1 || is_blank(text.data[*at - 2]))) {
+        return CODE_SKIP; /* one alone puts pieces together, or is before a line */
+    }
+    return base64_value(c);
+}
+
+/* The same with a mark before each line, as differences have it. */
+static inline int next_base64_marked(Str text, size_t *at)
+{
+    char c = text.data[*at];
+    char next = *at + 1 < text.len ? text.data[*at + 1] : '\0';
+    if (c == '\n' && (next == '+' || next == '-')) {
+        *at += 2;
+        return CODE_SKIP;
+    }
+    return next_base64(text, at);
 }
 
 /* In upper or lower case. */
@@ -81,7 +99,11 @@ static inline int next_hex(Str text, size_t *at)
 {
     char c = text.data[(*at)++];
     int digit = ascii_hex_value(c);
-    return digit >= 0 ? digit : is_blank(c) || c == ':' ? CODE_SKIP : CODE_END;
+    if (c == '0' && *at < text.len && ascii_lower(text.data[*at]) == 'x') {
+        ++*at;
+        return CODE_SKIP;
+    }
+    return digit >= 0 ? digit : is_blank(c) || is_mark(c) ? CODE_SKIP : CODE_END;
 }
 
 /* `end` moved behind the padding that follows there. */
@@ -202,6 +224,10 @@ static ALWAYS_INLINE void read_bits(Search *search, size_t bits, size_t step, Ne
 void search_encoded(Search *search)
 {
     read_bits(search, 6, 2, next_base64);
+    if (str_find(search->text, STR("\n+"), 0) != STR_NOT_FOUND ||
+        str_find(search->text, STR("\n-"), 0) != STR_NOT_FOUND) {
+        read_bits(search, 6, 2, next_base64_marked);
+    }
     read_bits(search, 5, 1, next_base32);
     read_bits(search, 4, 4, next_hex);
 }

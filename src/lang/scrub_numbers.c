@@ -59,13 +59,15 @@ static const struct {
     unsigned radix;
     unsigned digits_min, digits_max;
     const char *prefixes; /* letters, which may follow a 0 */
-} radixes[RADIXES] = { { 16, 1, 8, "xu" }, { 10, 1, 7, "" }, { 8, 1, 7, "o" }, { 2, 8, 8, "b" } };
+} radixes[RADIXES] = { { 16, 1, 8, "xuh" }, { 10, 1, 7, "" }, { 8, 1, 7, "o" }, { 2, 8, 8, "b" } };
 
 static bool read_number(Str word, size_t radix, uint32_t *out)
 {
     size_t at = word.len > 2 && word.data[0] == '0' ? 1 : 0;
     char letter = ascii_lower(word.data[at]);
     at = ascii_is_alpha(letter) && strchr(radixes[radix].prefixes, letter) != NULL ? at + 1 : 0;
+    word.len -= radixes[radix].radix == 16 && word.len > 1 &&
+                ascii_lower(word.data[word.len - 1]) == 'h'; /* of assemblers */
     size_t digits = word.len - at;
     if (digits < radixes[radix].digits_min || digits > radixes[radix].digits_max) {
         return false;
@@ -123,11 +125,14 @@ static bool is_bits(Str word)
     return word.len == 8 && all_digits(word, 2);
 }
 
-/* An offset, or the letter of `U+41` and `\x{41}`. */
+/* An offset, the letter of `U+41` and `\x{41}`, or the function of `chr(65)`. */
 static bool is_no_number(Str text, Range word)
 {
     size_t len = word.end - word.start;
     char next = word.end < text.len ? text.data[word.end] : '\0';
+    if (next == '(') {
+        return true;
+    }
     if (len == 1) {
         return (next == '+' || next == '{') && strchr("xXuUo", text.data[word.start]) != NULL;
     }
@@ -173,63 +178,116 @@ void search_numbers(Search *search)
 
 /* --- Dumps ----------------------------------------------------------------------------------- */
 
-/* What the words of a row can be. A row goes as a whole: beside its numbers it shows its text. */
+/* What the words of a row can be. A row with an offset goes as a whole: beside its numbers it shows its
+ * text. */
 typedef enum Dump {
     DUMP_BIG,    /* hexadecimal, of any number of bytes */
     DUMP_LITTLE, /* the same, and the last byte first */
     DUMP_OCTAL,  /* two bytes, the last first */
     DUMP_BITS,
-    DUMP_CELLS, /* a character each */
+    DUMP_SHORTS,             /* decimal, of two bytes */
+    DUMP_INTS,               /* of four */
+    DUMP_LONGS,              /* of eight */
+    DUMP_WORDS,              /* the number of those */
+    DUMP_CELLS = DUMP_WORDS, /* a character each */
     DUMPS
 } Dump;
 
-/* Returns the number of bytes that the word is; 0: it is none of this kind. */
-static size_t read_dumped(Str word, Dump dump, char bytes[4])
+enum {
+    DUMPED_MAX = 32, /* bytes of a word */
+};
+
+static size_t read_dumped_hex(Str word, bool is_little, char bytes[DUMPED_MAX])
 {
-    size_t len = word.len;
-    bool hex = dump == DUMP_BIG || dump == DUMP_LITTLE;
-    bool fits = hex ? len == 2 || len == 4 || len == 8 : len == (dump == DUMP_OCTAL ? 6 : 8);
-    int radix = hex ? 16 : dump == DUMP_OCTAL ? 8 : 2;
-    if (!fits || !all_digits(word, radix)) {
+    size_t count = word.len / 2;
+    if (word.len == 0 || word.len % 2 != 0 || count > DUMPED_MAX || !all_digits(word, 16)) {
         return 0;
     }
-    uint32_t value = 0;
-    for (size_t i = 0; i < len; i++) {
-        value = value * (uint32_t)radix + (uint32_t)ascii_hex_value(word.data[i]);
-    }
-    size_t count = hex ? len / 2 : dump == DUMP_OCTAL ? 2 : 1;
     for (size_t i = 0; i < count; i++) {
-        size_t shift = dump == DUMP_BIG ? count - 1 - i : i;
-        bytes[i] = (char)(value >> 8 * shift);
+        uint32_t byte = 0;
+        (void)scrub_read_hex(word, 2 * i, 2, &byte);
+        bytes[is_little ? count - 1 - i : i] = (char)byte;
     }
     return count;
 }
 
-static void read_words(Search *search, Spelled streams[DUMPS], Range row, size_t at)
+/* Numbers of `size` bytes, the last byte first. Zeros at the end fill up the last number. */
+static size_t read_dumped_decimal(Str word, size_t size, char bytes[DUMPED_MAX])
+{
+    enum {
+        DIGITS_MAX = 20 /* of eight bytes */
+    };
+    bool negative = str_starts(word, STR("-"));
+    Str digits = str_from_offset(word, negative);
+    if (digits.len == 0 || digits.len > DIGITS_MAX || !all_digits(digits, 10)) {
+        return 0;
+    }
+    uint64_t value = 0;
+    for (size_t i = 0; i < digits.len; i++) {
+        value = value * 10 + (uint64_t)(digits.data[i] - '0');
+    }
+    value = negative ? 0 - value : value;
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (char)(value >> 8 * i);
+        count = bytes[i] != '\0' ? i + 1 : count;
+    }
+    return count <= word.len ? count : 0; /* as all spellings, see search_room() */
+}
+
+/* Returns the number of bytes that the word is; 0: it is none of this kind. */
+static size_t read_dumped(Str word, Dump dump, char bytes[DUMPED_MAX])
+{
+    switch (dump) {
+    case DUMP_BIG:
+    case DUMP_LITTLE: return read_dumped_hex(word, dump == DUMP_LITTLE, bytes);
+    case DUMP_SHORTS: return read_dumped_decimal(word, 2, bytes);
+    case DUMP_INTS: return read_dumped_decimal(word, 4, bytes);
+    case DUMP_LONGS: return read_dumped_decimal(word, 8, bytes);
+    default: break;
+    }
+    int radix = dump == DUMP_OCTAL ? 8 : 2;
+    if (word.len != (dump == DUMP_OCTAL ? 6 : 8) || !all_digits(word, radix)) {
+        return 0;
+    }
+    unsigned value = 0;
+    for (size_t i = 0; i < word.len; i++) {
+        value = value * (unsigned)radix + (unsigned)ascii_hex_value(word.data[i]);
+    }
+    bytes[0] = (char)value;
+    bytes[1] = (char)(value >> 8);
+    return dump == DUMP_OCTAL ? 2 : 1;
+}
+
+/* Returns whether there were any. */
+static bool read_words(Search *search, Spelled streams[DUMP_WORDS], Range row, size_t at)
 {
     Str text = search->text;
-    bool framed = text.data[at - 1] == ':'; /* two blanks end the numbers */
+    bool labeled = at > row.start;
+    bool framed = labeled && text.data[at - 1] == ':'; /* two blanks end the numbers */
     for (bool first = true;; first = false) {
         size_t before = at;
         while (at < row.end && text.data[at] == ' ') {
             at++;
         }
         if (at == row.end || (framed && !first && at - before > 1)) {
-            return;
+            return !first;
         }
         size_t start = at;
         while (at < row.end && text.data[at] != ' ') {
             at++;
         }
         bool any = false;
-        for (Dump dump = DUMP_BIG; dump <= DUMP_BITS; dump++) {
-            char bytes[4];
+        /* Those in the order of the text are found as hexadecimal digits. */
+        for (Dump dump = labeled ? DUMP_BIG : DUMP_LITTLE; dump < DUMP_WORDS; dump++) {
+            char bytes[DUMPED_MAX];
             size_t count = read_dumped(str_slice(text, start, at), dump, bytes);
             any |= count > 0;
-            spelled_put(search, &streams[dump], str_from(bytes, count), row.start, row.end);
+            spelled_put(search, &streams[dump], str_from(bytes, count), labeled ? row.start : start,
+                        labeled ? row.end : at);
         }
         if (!any) {
-            return;
+            return !first;
         }
     }
 }
@@ -267,6 +325,32 @@ static void read_cells(Search *search, Spelled *stream, Range row, size_t at)
     }
 }
 
+static void reset_words(Spelled streams[DUMP_WORDS])
+{
+    for (size_t i = 0; i < DUMP_WORDS; i++) {
+        spelled_reset(&streams[i]);
+    }
+}
+
+/* Without offsets, as od can print them, the first word of a row may look like one. So each row is
+ * read both ways. */
+static void read_bare_dumps(Search *search)
+{
+    Str text = search->text;
+    Spelled streams[DUMP_WORDS];
+    for (size_t i = 0; i < DUMP_WORDS; i++) {
+        streams[i] = spelled_make(search);
+    }
+    search_begin(search);
+    for (Range row = { 0 }; row.start < text.len; row.start = row.end + 1) {
+        const char *line_end = memchr(text.data + row.start, '\n', text.len - row.start);
+        row.end = line_end != NULL ? (size_t)(line_end - text.data) : text.len;
+        if (!read_words(search, streams, row, row.start)) {
+            reset_words(streams);
+        }
+    }
+}
+
 void search_dumps(Search *search)
 {
     Str text = search->text;
@@ -280,19 +364,18 @@ void search_dumps(Search *search)
         row.end = line_end != NULL ? (size_t)(line_end - text.data) : text.len;
         Str line = str_slice(text, 0, row.end);
         size_t behind = scrub_behind_label(line, row.start, OFFSET_DIGITS);
-        if (behind > row.start) {
-            read_words(search, streams, row, behind);
-            read_cells(search, &streams[DUMP_CELLS], row, behind);
-            continue;
+        bool labeled = behind > row.start;
+        bool cells = labeled || str_starts(str_from_offset(line, row.start), STR(" "));
+        if (labeled) {
+            (void)read_words(search, streams, row, behind);
+        } else {
+            reset_words(streams);
         }
-        bool cells = str_starts(str_from_offset(line, row.start), STR(" "));
         if (cells) {
-            read_cells(search, &streams[DUMP_CELLS], row, row.start);
-        }
-        for (size_t i = 0; i < DUMPS; i++) {
-            if (i != DUMP_CELLS || !cells) {
-                spelled_reset(&streams[i]);
-            }
+            read_cells(search, &streams[DUMP_CELLS], row, behind);
+        } else {
+            spelled_reset(&streams[DUMP_CELLS]);
         }
     }
+    read_bare_dumps(search);
 }

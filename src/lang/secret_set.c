@@ -157,6 +157,34 @@ static Value replace_number(const Replacing *r, Value v)
     return str_eq(shown, text) ? v : value_string(shown);
 }
 
+static bool put_scalar(const Replacing *r, Value v, Buf *out)
+{
+    bool number = v.kind == VALUE_INT || v.kind == VALUE_FLOAT;
+    if (!number && !value_is_string(v)) {
+        return false;
+    }
+    buf_put(out, number ? number_text(r->arena, v) : value_str(v));
+    buf_put_char(out, '\n');
+    return true;
+}
+
+/* Whether the items together are a secret: its characters, their numbers, its lines. */
+static bool is_taken_apart(const Replacing *r, const List *list)
+{
+    Buf text = buf_make_in(r->arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < list->len; i++) {
+        if (!put_scalar(r, list->items[i], &text)) {
+            return false;
+        }
+    }
+    return list->len > 1 && !str_eq(r->shown(r->context, buf_str(&text), r->arena), buf_str(&text));
+}
+
+static bool is_same_scalar(Value a, Value b)
+{
+    return a.kind == b.kind && (!value_is_string(a) || str_eq(value_str(a), value_str(b)));
+}
+
 static Value replace(const Replacing *r, Value v, unsigned depth)
 {
     if (value_is_secret(v) || depth > HIDE_DEPTH) {
@@ -170,10 +198,12 @@ static Value replace(const Replacing *r, Value v, unsigned depth)
     }
     if (value_is_sequence(v)) {
         List *list = list_new(r->arena, v.list->len);
+        bool same = true;
         for (uint32_t i = 0; i < v.list->len; i++) {
             list_push(r->arena, list, replace(r, v.list->items[i], depth + 1));
+            same = same && is_same_scalar(v.list->items[i], list->items[i]);
         }
-        return value_list(list);
+        return same && is_taken_apart(r, list) ? value_string(STR(SCRUB_MARK)) : value_list(list);
     }
     if (v.kind == VALUE_MAP) {
         Map *map = map_new(r->arena, v.map->len);

@@ -58,6 +58,17 @@ static void plain_secrets_are_replaced(void **state)
     assert_true(str_eq(scrubbed(scrubber, STR("a\0hunter2\0")), STR("a\0(secret)\0")));
 }
 
+static void assert_each_scrubbed(Str secret, const Str *texts, size_t count)
+{
+    AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
+    for (size_t i = 0; i < count; i++) {
+        Str clean = scrubbed(scrubber, texts[i]);
+        if (str_find(clean, STR(SCRUB_MARK), 0) == STR_NOT_FOUND || clean.len > 24) {
+            fail_msg("\"%" STR_FMT "\" became \"%" STR_FMT "\"", STR_ARG(texts[i]), STR_ARG(clean));
+        }
+    }
+}
+
 static void letters_beyond_ascii_have_cases_and_escapes(void **state)
 {
     const Str secret = STR("geh\u00e9im-\u00f1and\u00fa");
@@ -297,7 +308,28 @@ static void hexadecimal_digits_are_found(void **state)
     assert_scrubbed(secret, STR("0068756e7465723200"), "00(secret)00");
     assert_scrubbed(secret, STR("68:75:6e:74:65:72:32"), "(secret)");
     assert_scrubbed(secret, STR("6875 6e74\n6572 32\n"), "(secret)\n");
+    assert_scrubbed(secret, STR("0x68756e74 0x65723200"), "0x(secret)00");
+    assert_scrubbed(secret, STR("{ 0x6875, 0x6e74, 0x6572, 0x3221 }"), "{ 0x(secret)21 }");
+    assert_scrubbed(secret, STR("68756e74-6572-3221"), "(secret)21");
+    assert_scrubbed(secret, STR("[\"6875\", \"6e74\", \"6572\", \"32\"]"), "[\"(secret)\"]");
     assert_scrubbed(secret, STR("68756e746572"), "68756e746572");
+}
+
+/* Longer data is broken into lines, with something before or around each of them. */
+static void encoded_lines_may_be_quoted(void **state)
+{
+    const Str texts[] = {
+        STR("czNjcjN0LWh1\nbnRlcjI="),       STR("> czNjcjN0LWh1\n> bnRlcjI="),
+        STR("+czNjcjN0LWh1\n+bnRlcjI="),     STR("-czNjcjN0LWh1\n-bnRlcjI="),
+        STR("+ czNjcjN0LWh1\n+ bnRlcjI="),   STR("[\"czNjcjN0LWh1\", \"bnRlcjI=\"]"),
+        STR("'czNjcjN0LWh1' .\n'bnRlcjI='"), STR("\"czNjcjN0LWh1\\n\" +\n\"bnRlcjI=\\n\""),
+    };
+    assert_each_scrubbed(STR("s3cr3t-hunter2"), texts, COUNT_OF(texts));
+    const Str nested[] = {
+        STR("> c2F5IFwi\n> aHVudGVyMlwi"), /* base64 of JSON */
+        STR("{\"a\":[\"c2F5IFwi\",\"aHVudGVyMlwi\"]}"),
+    };
+    assert_each_scrubbed(STR("say \"hunter2\""), nested, COUNT_OF(nested));
 }
 
 static void a_secret_broken_into_lines_is_found(void **state)
@@ -308,17 +340,6 @@ static void a_secret_broken_into_lines_is_found(void **state)
     assert_scrubbed(STR("hunter2"), STR("hun\n\t  ter2"), "(secret)");
     assert_scrubbed(STR("hunter2"), STR("hun ter2"), "hun ter2"); /* too short to be sure */
     assert_scrubbed(STR("my pw 1"), STR("my p\n  w 1"), "(secret)");
-}
-
-static void assert_each_scrubbed(Str secret, const Str *texts, size_t count)
-{
-    AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
-    for (size_t i = 0; i < count; i++) {
-        Str clean = scrubbed(scrubber, texts[i]);
-        if (str_find(clean, STR(SCRUB_MARK), 0) == STR_NOT_FOUND || clean.len > 24) {
-            fail_msg("\"%" STR_FMT "\" became \"%" STR_FMT "\"", STR_ARG(texts[i]), STR_ARG(clean));
-        }
-    }
 }
 
 /* One number for each byte, with anything between them. */
@@ -354,6 +375,10 @@ static void lists_of_numbers_are_found(void **state)
         STR("[\n  80,\n  97,\n  115,\n  115,\n  32,\n  49\n]"),
         STR("080 097 115 115 032 049"),
         STR("01010000 01100001 01110011 01110011 00100000 00110001"),
+        STR("chr(80).chr(97).chr(115).chr(115).chr(32).chr(49)"),
+        STR("CHR(80)||CHR(97)||CHR(115)||CHR(115)||CHR(32)||CHR(49)"),
+        STR("Chr(&H50) & Chr(&H61) & Chr(&H73) & Chr(&H73) & Chr(&H20) & Chr(&H31)"),
+        STR("db 50h, 61h, 73h, 73h, 20h, 31h"),
     };
     assert_each_scrubbed(STR("Pass 1"), texts, COUNT_OF(texts));
     const Str wide[] = {
@@ -433,6 +458,24 @@ static void dumps_are_found(void **state)
             "00000006: 00100000 00100010 01101000 01110101 01101110 01110100   \"hunt\n"
             "0000000c: 01100101 01110010 00110010 00101101 11000011 10101001  er2-..\n"
             "00000012: 00100010                                               \"\n"),
+        STR(" 3373 7263 7433 2220 7568 746e 7265 2d32\n a9c3 0022\n"), /* without offsets */
+        STR(" 72633373 22207433 746e7568 2d327265\n 0022a9c3\n"),
+        STR(" 2220743372633373 2d327265746e7568\n 000000000022a9c3\n"),
+        STR(" 031563 071143 072063 021040 072550 072156 071145 026462\n 124703 000042\n"),
+        STR("  1919103859   572552243  1953396072   758280805\n     2271683\n"),
+        STR("0000000 2220743372633373 2d327265746e7568\n0000020 000000000022a9c3\n"),
+        STR("0000000  13171  29283  29747   8736  30056  29806  29285  11570\n"
+            "0000020 -22077     34\n"),
+        STR("0000000 1919103859  572552243 1953396072  758280805\n0000020    2271683\n"),
+        STR("0000000  2459093160855548787  3256791260612949352\n0000020              2271683\n"),
+        STR("0000000   13171   29283   29747   08736   30056   29806   29285   11570\n"
+            "0000010   43459   00034                                                \n"),
+        STR("00000000: 7333637233742022 68756e746572322d  s3cr3t \"hunter2-\n"
+            "00000010: c3a922                             ..\"\n"),
+        STR("00000000: 733363 723374 202268 756e74 657232 2d  s3cr3t \"hunter2-\n"
+            "00000010: c3a922                                 ..\"\n"),
+        STR("00000000: 72633373 22207433 746e7568 2d327265  s3cr3t \"hunter2-\n"
+            "00000010:   22a9c3                             ..\"\n"),
     };
     assert_each_scrubbed(STR("s3cr3t \"hunter2-\u00e9\""), texts, COUNT_OF(texts));
     assert_scrubbed(STR("hunter2"),
@@ -475,6 +518,13 @@ static void most_of_a_secret_at_the_end_of_a_line_goes(void **state)
     assert_scrubbed(secret, STR("-p s3cr3t-h\u2026 next"), "-p (secret)\u2026 next");
     assert_scrubbed(secret, STR("-p s3cr3t-h next"), "-p s3cr3t-h next");
     assert_scrubbed(secret, STR("-p s3cr3t-\nnext"), "-p s3cr3t-\nnext");
+    /* The line ends within two of them, and has too little of the longer. */
+    const Str nested[] = { STR("postgres://app:s3cr3t-hunter2-x@db.example.org/app"),
+                           STR("s3cr3t-hunter2-x"), STR("hunter") };
+    AUTO(Scrubber) *scrubber = scrubber_of(nested, COUNT_OF(nested));
+    assert_str(scrubbed(scrubber, STR("postgres://app:s3cr3t-h\nnext")),
+               "postgres://app:(secret)\nnext");
+    assert_str(scrubbed(scrubber, STR("-p s3cr3t-hunter\nnext")), "-p (secret)\nnext");
 }
 
 static void each_line_of_a_secret_is_one(void **state)
@@ -640,6 +690,38 @@ static void secrets_are_collected_from_values(void **state)
     }
 }
 
+static Str shown_by(void *context, Str text, Arena *into)
+{
+    Buf out = buf_make_in(into, BUF_UNLIMITED);
+    scrubber_apply(context, text, &out);
+    return buf_str(&out);
+}
+
+/* A program can answer with a list of characters, of their numbers, or of lines. */
+static void a_list_that_is_a_secret_is_replaced(void **state)
+{
+    Str secret = STR("hunter2 x");
+    AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
+    List *letters = list_new(&arena, 0), *numbers = list_new(&arena, 0);
+    for (size_t i = 0; i < secret.len; i++) {
+        list_push(&arena, letters, value_string(str_slice(secret, i, i + 1)));
+        list_push(&arena, numbers, value_int(secret.data[i]));
+    }
+    List *words = list_new(&arena, 0), *plain = list_new(&arena, 0);
+    list_push(&arena, words, value_string(STR("hunter2")));
+    list_push(&arena, words, value_string(STR("x")));
+    list_push(&arena, plain, value_string(STR("hunter")));
+    list_push(&arena, plain, value_int(2));
+    const List *lists[] = { letters, numbers, words };
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        Value v = secrets_replace(&arena, value_list((List *)lists[i]), shown_by, scrubber);
+        assert_true(value_is_string(v));
+        assert_str(value_str(v), "(secret)");
+    }
+    Value v = secrets_replace(&arena, value_list(plain), shown_by, scrubber);
+    assert_true(v.kind == VALUE_LIST && v.list->len == 2);
+}
+
 static void endless_values_are_refused(void **state)
 {
     Value doubling = value_string(STR("plain"));
@@ -684,11 +766,13 @@ int main(void)
         TEST(long_secrets_and_texts_take_linear_time),
         TEST(secrets_beyond_the_limit_are_refused),
         TEST(secrets_are_collected_from_values),
+        TEST(a_list_that_is_a_secret_is_replaced),
         TEST(endless_values_are_refused),
         TEST(without_secrets_text_stays),
         TEST(shells_and_c_escape_any_character),
         TEST(entities_may_be_any),
         TEST(hexadecimal_digits_are_found),
+        TEST(encoded_lines_may_be_quoted),
         TEST(a_secret_broken_into_lines_is_found),
         TEST(lists_of_numbers_are_found),
         TEST(a_secret_in_single_characters_is_found),
