@@ -166,9 +166,15 @@ static bool settle(Authority *authority, Error *err)
 
 /* --- What nodes are told --------------------------------------------------------------------- */
 
-static Str notice_text(const Authority *authority, Arena *arena, const Rotation *rotation)
+/* `stored` is what nodes were told before, or empty. */
+static Str notice_text(const Authority *authority, Arena *arena, const Rotation *rotation,
+                       Str stored)
 {
     int64_t spread_ms = (int64_t)authority->node_count * RENEW_NODE_MS;
+    TrustNotice before;
+    CertificateSet ignored;
+    Error err;
+    bool has_before = stored.len > 0 && trust_notice_read(arena, stored, &before, &ignored, &err);
     Buf pem = buf_make_in(arena, BUF_UNLIMITED), text = buf_make_in(arena, BUF_UNLIMITED);
     CertificateSet trusted = ca_files_trusted(authority->files, arena, rotation);
     for (uint32_t i = 0; i < trusted.count; i++) {
@@ -177,7 +183,8 @@ static Str notice_text(const Authority *authority, Arena *arena, const Rotation 
     TrustNotice notice = { .bundle = buf_str(&pem),
                            .issuer = *rotation_issuer(rotation),
                            .since_ms = rotation->since_ms,
-                           .spread_ms = spread_ms < RENEW_MAX_MS ? spread_ms : RENEW_MAX_MS };
+                           .spread_ms = spread_ms < RENEW_MAX_MS ? spread_ms : RENEW_MAX_MS,
+                           .unknown = has_before ? before.unknown : value_missing() };
     trust_notice_print(&notice, &text);
     return buf_str(&text);
 }
@@ -262,7 +269,7 @@ static bool decide_move(void *context, Change *change, Error *err)
     if (authority->freed || !is_same(&stored, &move->from)) {
         return error_set(err, ERROR_CONFLICT, "the state of the CA was changed in the meantime");
     }
-    Str notice = notice_text(authority, arena, &move->to);
+    Str notice = notice_text(authority, arena, &move->to, change_value(change, SEEN_TRUST));
     if (!is_same(&move->from, &move->to)) {
         Buf text = buf_make_in(arena, BUF_UNLIMITED);
         Rotation to = move->to;

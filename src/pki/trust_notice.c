@@ -14,6 +14,7 @@ static const RecordField notice_fields[] = {
       .help = "how long nodes with certificates of another may take to renew them" },
     { "bundle", RECORD_TEXT, RECORD_STR_AT(TrustNotice, bundle), .is_required = true,
       .help = "every CA to trust, as PEM" },
+    { RECORD_UNKNOWN_AT(TrustNotice, unknown) },
     { 0 },
 };
 
@@ -93,6 +94,7 @@ static bool check_serial(Str serial, Error *err)
     return hex_is(serial) || error_set(err, ERROR_INVALID, "must be hexadecimal digits");
 }
 
+/* Written by the node alone, and stored as it came. */
 static const RecordField report_fields[] = {
     { "issuer", RECORD_TEXT, RECORD_CODED_AT(TrustReport, issuer, Pin, pin_or_none_codec),
       .is_required = true, .help = "pin of the CA of its certificate; empty: none of the trusted" },

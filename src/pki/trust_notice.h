@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "lang/value.h"
 #include "pki/certificate.h"
 
 enum {
@@ -17,6 +18,7 @@ typedef struct TrustNotice {
     Pin issuer;        /* the CA that signs; it is in the bundle */
     int64_t since_ms;  /* since when */
     int64_t spread_ms; /* over which nodes with certificates of another come to renew them */
+    Value unknown;     /* what a newer server wrote */
 } TrustNotice;
 
 /* "eden.trust/1" */
