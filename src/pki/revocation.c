@@ -1,11 +1,15 @@
 #include "pki/revocation.h"
 
+#include <stdlib.h>
+
 #include "base/hex.h"
 #include "lang/record.h"
 #include "pki/ca.h"
 
 enum {
-    TEXT_MAX = 4 << 20, /* bytes */
+    TEXT_MAX = 4 << 20,     /* bytes */
+    BYTES_MAX = 1400 << 10, /* of the list as it is written, which is less than a value may have */
+    ENTRY_TEXT = 64,        /* bytes around the texts of an entry, at most */
 };
 
 static bool is_serial(Str serial)
@@ -48,13 +52,69 @@ static void *insert(Arena *arena, const void *items, uint32_t count, size_t item
     return grown;
 }
 
-static bool check_room(uint32_t count, Error *err)
+/* --- Room ------------------------------------------------------------------------------------ */
+
+/* Bytes of an entry as text, but for what a newer server wrote. */
+static size_t rule_size(const NameRule *rule)
 {
-    return count < REVOCATIONS_MAX ||
-           error_set(err, ERROR_LIMIT,
-                     "there are %d revocations already; rotate the CA, which takes back everything",
-                     REVOCATIONS_MAX);
+    return strlen(rule->node) + strlen(rule->enrolment) + ENTRY_TEXT;
 }
+
+static size_t list_size(const RevocationList *list)
+{
+    size_t size = ENTRY_TEXT;
+    for (uint32_t i = 0; i < list->serial_count; i++) {
+        size += strlen(list->serials[i].serial) + ENTRY_TEXT;
+    }
+    for (uint32_t i = 0; i < list->name_count; i++) {
+        size += rule_size(&list->names[i]);
+    }
+    return size;
+}
+
+/* Nodes that were removed come first: others are shown as revoked by their rule. */
+static int by_end(const void *a, const void *b)
+{
+    const NameRule *one = *(const NameRule *const *)a, *other = *(const NameRule *const *)b;
+    bool is_removed = one->enrolment[0] == '\0', other_is_removed = other->enrolment[0] == '\0';
+    if (is_removed != other_is_removed) {
+        return is_removed ? -1 : 1;
+    }
+    return one->until_ms < other->until_ms ? -1 : one->until_ms > other->until_ms;
+}
+
+/* Rules that end first go, so that nobody who lets nodes come and go keeps others from being removed.
+ * Who they are about stays out without them: a certificate is good only for a node that is on record
+ * with its enrolment. */
+static void make_room(Arena *arena, RevocationList *list, size_t entry_size)
+{
+    size_t size = list_size(list) + entry_size;
+    uint32_t count = list->name_count, kept = 0;
+    if (count < REVOCATIONS_MAX && size <= BYTES_MAX) {
+        return;
+    }
+    const NameRule **sorted = ARENA_ARRAY(arena, const NameRule *, count);
+    bool *is_gone = ARENA_ARRAY(arena, bool, count);
+    NameRule *rest = ARENA_ARRAY(arena, NameRule, count);
+    for (uint32_t i = 0; i < count; i++) {
+        sorted[i] = &list->names[i];
+        is_gone[i] = false;
+    }
+    qsort(sorted, count, sizeof *sorted, by_end);
+    for (uint32_t i = 0; i < count && (count - i >= REVOCATIONS_MAX || size > BYTES_MAX); i++) {
+        is_gone[sorted[i] - list->names] = true;
+        size -= rule_size(sorted[i]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_gone[i]) {
+            rest[kept++] = list->names[i];
+        }
+    }
+    list->names = rest;
+    list->name_count = kept;
+}
+
+/* --- Changes --------------------------------------------------------------------------------- */
 
 bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial, int64_t until_ms,
                            Error *err)
@@ -64,9 +124,13 @@ bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial, int64
         return error_set(err, ERROR_INVALID, "this is no serial number of a certificate");
     }
     if (!find(list->serials, list->serial_count, sizeof *list->serials, serial, &at)) {
-        if (!check_room(list->serial_count, err)) {
-            return false;
+        if (list->serial_count == REVOCATIONS_MAX) {
+            return error_set(err, ERROR_LIMIT,
+                             "%d certificates are revoked already; revoke all certificates of the "
+                             "node, or rotate the CA, which takes back everything",
+                             REVOCATIONS_MAX);
         }
+        make_room(arena, list, serial.len + ENTRY_TEXT);
         list->serials =
             insert(arena, list->serials, list->serial_count++, sizeof *list->serials, at);
         memcpy(list->serials[at].serial, serial.data, serial.len);
@@ -85,9 +149,8 @@ bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrol
         return false;
     }
     if (!find(list->names, list->name_count, sizeof *list->names, node, &at)) {
-        if (!check_room(list->name_count, err)) {
-            return false;
-        }
+        make_room(arena, list, node.len + ENROLMENT_TEXT + ENTRY_TEXT);
+        (void)find(list->names, list->name_count, sizeof *list->names, node, &at);
         list->names = insert(arena, list->names, list->name_count++, sizeof *list->names, at);
         memcpy(list->names[at].node, node.data, node.len);
         list->names[at].until_ms = until_ms;

@@ -6,8 +6,10 @@
  * gets its name later inherits nothing.
  *
  * An entry is kept until the last certificate that it is about has expired, by two readings of the
- * clock a day apart: a clock that is ahead for a moment must not bring back what was revoked. A list
- * is not changed while it is in use: to change one, read it again, change that, write it. */
+ * clock a day apart: a clock that is ahead for a moment must not bring back what was revoked. When the
+ * list is full, or would not fit into a value of the store, entries for names give way, those first that
+ * end first: they say the same as the records of nodes do. A list is not changed while it is in use: to
+ * change one, read it again, change that, write it. */
 #pragma once
 
 #include "base/arena.h"
@@ -15,7 +17,7 @@
 #include "pki/certificate.h"
 
 enum {
-    REVOCATIONS_MAX = 10000, /* of each kind, so that the list fits into a value of the store */
+    REVOCATIONS_MAX = 10000, /* of each kind */
     REVOCATION_READINGS_MS = 24 * 3600 * 1000,
 };
 
@@ -49,7 +51,8 @@ typedef struct RevocationList {
 MUST_CHECK bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial,
                                       int64_t until_ms, Error *err);
 /* From now on only `enrolment` of the name counts; none when it is empty. `until_ms` is when the
- * last certificate of the other enrolments expires; an earlier moment than before changes nothing. */
+ * last certificate of the other enrolments expires; an earlier moment than before changes nothing. Fails
+ * with ERROR_INVALID for what is no name or no enrolment. */
 MUST_CHECK bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrolment,
                                     int64_t until_ms, Error *err);
 /* Drops what is about expired certificates only. Goes by the reading that the list has, when that is at

@@ -232,6 +232,59 @@ static void full_list_says_what_to_do(void **state)
     assert_true(printed.len < 1572864); /* what the store takes */
 }
 
+static void a_full_list_takes_further_names(void **state)
+{
+    Authority *authority = *state;
+    Arena *arena = &authority->arena;
+    RevocationList list = { .names = ARENA_ARRAY(arena, NameRule, REVOCATIONS_MAX),
+                            .name_count = REVOCATIONS_MAX };
+    for (unsigned i = 0; i < REVOCATIONS_MAX; i++) {
+        list.names[i] = (NameRule){ .until_ms = NOW_MS + 1 + i };
+        snprintf(list.names[i].node, sizeof list.names[i].node, "n%05u", i);
+    }
+    memcpy(list.names[3].enrolment, FIRST, sizeof FIRST); /* of a node that is there */
+    list.names[3].until_ms = NOW_MS;
+    list.names[7].until_ms = NOW_MS + 1;
+    list.names[0].until_ms = NOW_MS + HOUR;
+    const NameRule *before = list.names;
+    assert_goes(revocation_set_name(arena, &list, STR("n00000x"), STR_EMPTY, NOW_MS + HOUR, &err));
+    assert_int_equal(list.name_count, REVOCATIONS_MAX);
+    assert_string_equal(before[7].node, "n00007"); /* who still looks at it */
+    assert_fails(CHECK(&list, "n00000x", serial), ERROR_DENIED, "was removed");
+    assert_goes(CHECK(&list, "n00007", serial)); /* it has ended first */
+    assert_fails(CHECK(&list, "n00006", serial), ERROR_DENIED, "was removed");
+    assert_fails(CHECK(&list, "n09999", serial), ERROR_DENIED, "was removed");
+    for (unsigned i = 1; i < list.name_count; i++) {
+        assert_true(strcmp(list.names[i - 1].node, list.names[i].node) < 0);
+    }
+    /* One that is there takes no room. */
+    assert_goes(revocation_set_name(arena, &list, STR("n09999"), STR(SECOND), NOW_MS, &err));
+    assert_int_equal(list.name_count, REVOCATIONS_MAX);
+}
+
+/* Names as long as they may be, beside as many certificates as there may be. */
+static void a_list_always_fits_into_the_store(void **state)
+{
+    Authority *authority = *state;
+    Arena *arena = &authority->arena;
+    RevocationList list = { .names = ARENA_ARRAY(arena, NameRule, REVOCATIONS_MAX),
+                            .name_count = REVOCATIONS_MAX,
+                            .serials = ARENA_ARRAY(arena, RevokedSerial, REVOCATIONS_MAX),
+                            .serial_count = REVOCATIONS_MAX - 1 };
+    for (unsigned i = 0; i < REVOCATIONS_MAX; i++) {
+        list.names[i] = (NameRule){ .enrolment = FIRST, .until_ms = NOW_MS + i };
+        list.serials[i] = (RevokedSerial){ .until_ms = NOW_MS };
+        snprintf(list.names[i].node, sizeof list.names[i].node, "n%062u", i);
+        snprintf(list.serials[i].serial, sizeof list.serials[i].serial, "%040x", i);
+    }
+    AUTO_CLEAR(Buf) printed = buf_make(BUF_UNLIMITED);
+    assert_goes(revocation_add_serial(arena, &list, STR("ff"), NOW_MS, &err));
+    revocation_print(&list, &printed);
+    assert_true(printed.len < 1572864); /* what the store takes */
+    assert_int_equal(list.serial_count, REVOCATIONS_MAX);
+    assert_true(list.name_count > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +296,8 @@ int main(void)
         authority_test(damaged_lists_are_refused),
         authority_test(fields_of_a_newer_server_are_kept),
         authority_test(full_list_says_what_to_do),
+        authority_test(a_full_list_takes_further_names),
+        authority_test(a_list_always_fits_into_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
