@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/bug.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -84,10 +85,42 @@ typedef struct Known {
     NodeRecord node;
     JoiningRecord joining;
     const JoiningMachine *own; /* in it: this machine; NULL: it did not ask yet */
+    bool knows_revoked;        /* and so: */
     RevocationList revoked;
     Pin cas[CERTIFICATES_MAX];
     JoinFacts facts;
 } Known;
+
+/* Who may come in, perhaps again, is looked up in the list of revocations. All others may ask as often as
+ * they like, and it may be long. */
+static bool may_come_in(const Attempt *attempt, const Known *known)
+{
+    const JoinFacts *facts = &known->facts;
+    return facts->token != NULL || facts->approved != NULL ||
+           (facts->enrolled != NULL && pin_equal(facts->enrolled, &attempt->request.key_pin));
+}
+
+static bool read_revocations(const Attempt *attempt, Change *change, Known *known, Error *err)
+{
+    JoinFacts *facts = &known->facts;
+    Error why;
+    if (!may_come_in(attempt, known)) {
+        return true;
+    }
+    if (change_has(change, SEEN_REVOCATIONS) &&
+        !revocation_read(change_arena(change), change_value(change, SEEN_REVOCATIONS),
+                         &known->revoked, err)) {
+        return false;
+    }
+    known->knows_revoked = true;
+    if (facts->enrolled != NULL && revocation_check(&known->revoked, str_from_c(known->node.name),
+                                                    str_from_c(known->node.serial), &why)) {
+        facts->enrolled_token = str_from_c(known->node.token);
+        facts->enrolled_stands = known->node.token[0] == '\0' && !known->node.is_server &&
+                                 known->node.not_after_ms > facts->now_ms;
+    }
+    return true;
+}
 
 static bool read_known(const Attempt *attempt, Change *change, Known *known, Error *err)
 {
@@ -102,10 +135,6 @@ static bool read_known(const Attempt *attempt, Change *change, Known *known, Err
     for (uint32_t i = 0; i < cas.count && i < CERTIFICATES_MAX; i++) {
         known->cas[facts->ca_count++] = cas.items[i].pin;
     }
-    if (change_has(change, SEEN_REVOCATIONS) &&
-        !revocation_read(arena, change_value(change, SEEN_REVOCATIONS), &known->revoked, err)) {
-        return false;
-    }
     if (attempt->request.has_token && change_has(change, SEEN_OTHER)) {
         if (!token_record_read(arena, change_value(change, SEEN_OTHER), &known->token, err)) {
             return false;
@@ -116,13 +145,7 @@ static bool read_known(const Attempt *attempt, Change *change, Known *known, Err
         if (!node_record_read(arena, change_value(change, SEEN_NODE), &known->node, err)) {
             return false;
         }
-        Error why;
-        bool trusted = revocation_check(&known->revoked, str_from_c(known->node.name),
-                                        str_from_c(known->node.serial), &why);
         facts->enrolled = &known->node.key;
-        facts->enrolled_token = trusted ? str_from_c(known->node.token) : STR_EMPTY;
-        facts->enrolled_stands = trusted && known->node.token[0] == '\0' &&
-                                 !known->node.is_server && known->node.not_after_ms > facts->now_ms;
     }
     /* Nothing in a record that cannot be read is approved; who asks begins another one. */
     if (!change_has(change, SEEN_JOINING) ||
@@ -133,7 +156,7 @@ static bool read_known(const Attempt *attempt, Change *change, Known *known, Err
     joining_record_prune(&known->joining, facts->now_ms);
     known->own = joining_record_find(&known->joining, &attempt->request.key_pin);
     facts->approved = known->own != NULL && known->own->is_approved ? &known->own->key : NULL;
-    return true;
+    return read_revocations(attempt, change, known, err);
 }
 
 /* --- What follows ---------------------------------------------------------------------------- */
@@ -167,6 +190,7 @@ static bool admit(Attempt *attempt, Change *change, Known *known, const JoinVerd
     Arena *arena = change_arena(change);
     NodeRecord node;
     Certified certified;
+    BUG_IF(!known->knows_revoked);
     if (!issue(attempt, arena, known, verdict->again, &node, &certified, err)) {
         return false;
     }

@@ -803,6 +803,31 @@ static void a_damaged_record_admits_nobody(void **state)
     p256_private_free(web.key);
 }
 
+/* Anybody may ask, and the list may be long. */
+static void who_cannot_come_in_is_not_looked_up_among_the_revoked(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token), other = joiner_make(f, "web1", NULL),
+           stranger = joiner_make(f, "web2", NULL);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    put(f, cluster_key_revocations(&f->arena, PREFIX), STR("not a list"));
+    ask(&stranger);
+    expect(&stranger, JOIN_PENDING, JOIN_REASON_NONE);
+    ask(&other);
+    expect(&other, JOIN_PENDING, JOIN_REASON_NONE);
+    /* Who could come in is. */
+    ask(&web);
+    assert_int_equal(web.err.kind, ERROR_INVALID);
+    approve(&stranger);
+    ask(&stranger);
+    assert_int_equal(stranger.err.kind, ERROR_INVALID);
+    p256_private_free(web.key);
+    p256_private_free(other.key);
+    p256_private_free(stranger.key);
+}
+
 static void requests_under_way_may_be_left(void **state)
 {
     Fixture *f = *state;
@@ -863,6 +888,7 @@ int main(void)
         ROW(another_ca_is_refused),
         ROW(what_is_no_request_is_told),
         ROW(a_damaged_record_admits_nobody),
+        ROW(who_cannot_come_in_is_not_looked_up_among_the_revoked),
         ROW(requests_under_way_may_be_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
