@@ -207,6 +207,7 @@ bool local_lease_grant(Store *base, int64_t ttl_s, int64_t id, bool is_reserved,
     }
     Job *job = lease_job(JOB_GRANT, id, done, context);
     job->ttl_s = ttl_s;
+    job->txn.urgent = is_reserved;
     store->leases.granting++;
     store_start_write(store, job);
     return true;

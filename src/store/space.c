@@ -1,7 +1,7 @@
 /* Room on the disk that is kept back, so that a full one can be emptied.
  *
- * A file of a few MiB lies beside the store. When a delete finds no room, the file goes and the delete is
- * done with its room. Below a threshold, and until there is room for the file again, whatever would take
+ * A file of a few MiB lies beside the store. When a delete finds no room, the file becomes smaller and the
+ * delete is done with its room. Below a threshold, and until there is room for the file again, whatever would take
  * room is refused; deletes, compactions and urgent writes (audit entries, revocations) are taken.
  * Free pages inside of the store count as room: nobody else can take them. */
 #include <stdio.h>
@@ -12,7 +12,8 @@
 #define RESERVE_FILE "store.reserve"
 
 enum {
-    PARTS = 4, /* that are tried of what is left */
+    PARTS = 4,    /* that are tried of what is left */
+    RELEASES = 8, /* until all is given up */
     PAGE = 4096,
 };
 
@@ -88,6 +89,7 @@ void space_look(LocalStore *store)
     store->writer->tight = space->is_short || space->held < space->bytes;
 }
 
+/* A part of it at a time: what is given up, whoever else fills the disk may take. */
 bool space_release(LocalStore *store)
 {
     Error ignored;
@@ -95,8 +97,12 @@ bool space_release(LocalStore *store)
     if (space->held == 0) {
         return false;
     }
-    space->held = 0;
+    int64_t left = (space->held - space->bytes / RELEASES) / PAGE * PAGE;
     space->is_short = store->writer->tight = true;
+    if (left > 0 && reserve(store, left)) {
+        return true;
+    }
+    space->held = 0;
     return directory_remove(&store->directory, RESERVE_FILE, &ignored);
 }
 
@@ -120,7 +126,9 @@ bool space_needs_room(const Job *job)
 
 bool space_refuses(const LocalStore *store, const Job *job, Error *err)
 {
-    if (!store->space.is_short || !space_needs_room(job)) {
+    /* A reserved lease is let have what room there is, but not what is kept back. */
+    bool is_reserved = job->kind == JOB_GRANT && job->txn.urgent;
+    if (!store->space.is_short || !space_needs_room(job) || is_reserved) {
         return false;
     }
     error_set(err, ERROR_UNAVAILABLE,

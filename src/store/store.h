@@ -245,7 +245,7 @@ typedef void StoreLeasesDone(void *context, const int64_t *ids, uint32_t count, 
 MUST_CHECK bool store_lease_grant(Store *store, int64_t ttl_s, int64_t id, StoreLeaseDone *done,
                                   void *context, Error *err);
 /* The same for what the cluster cannot do without, which is the sessions of its members: there is room
- * for these when all other leases are taken. */
+ * for these when all other leases are taken, and as long as possible when the disk is full. */
 MUST_CHECK bool store_lease_grant_reserved(Store *store, int64_t ttl_s, StoreLeaseDone *done,
                                            void *context, Error *err);
 /* Its time begins anew. Nothing is written. */

@@ -241,8 +241,12 @@ static bool try_with_reserve(LocalStore *store, Job *const *jobs, uint32_t *coun
     for (uint32_t i = 0; i < *count; i++) {
         frees = frees || !space_needs_room(jobs[i]);
     }
-    return store->writer->full && frees && space_release(store) &&
-           try_group(store, jobs, count, false, err);
+    while (store->writer->full && frees && space_release(store)) {
+        if (try_group(store, jobs, count, false, err)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Gives how many of them were dealt with. */

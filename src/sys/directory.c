@@ -347,7 +347,7 @@ bool directory_reserve(const Directory *directory, const char *name, int64_t byt
     if (descriptor < 0) {
         return false;
     }
-    bool ok = posix_fallocate(descriptor, 0, bytes) == 0;
+    bool ok = ftruncate(descriptor, bytes) == 0 && posix_fallocate(descriptor, 0, bytes) == 0;
     close(descriptor);
     if (!ok) {
         unlinkat(directory->descriptor, name, 0);

@@ -58,8 +58,8 @@ void directory_drop_drafts(const Directory *directory);
 int64_t directory_disk_size(const Directory *directory);
 /* What is left of it for who runs this; 0 when that cannot be told. */
 int64_t directory_disk_free(const Directory *directory);
-/* A file that takes so many bytes of the disk, to be removed when they are needed; it may be there already.
- * False when there is no room for it. */
+/* A file that takes so many bytes of the disk, to be removed when they are needed; it may be there already,
+ * and gets that size. False when there is no room for it. */
 bool directory_reserve(const Directory *directory, const char *name, int64_t bytes);
 bool directory_has(const Directory *directory, const char *name);
 /* Gives the file a second name, taking it from another file; false where the file system has no

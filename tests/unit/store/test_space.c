@@ -29,6 +29,20 @@ static void what_may_put_something_needs_room(void **state)
     }
 }
 
+static void only_reserved_leases_are_granted_on_a_full_disk(void **state)
+{
+    char path[] = "store.db";
+    LocalStore store = { .path = path, .space = { .is_short = true } };
+    Job lease = { .kind = JOB_GRANT }, reserved = { .kind = JOB_GRANT, .txn = { .urgent = true } };
+    Error err;
+    assert_true(space_refuses(&store, &lease, &err));
+    assert_non_null(strstr(err.text, "the disk is full"));
+    assert_false(space_refuses(&store, &reserved, &err));
+    assert_true(space_needs_room(&reserved)); /* what is kept back is for others */
+    store.space.is_short = false;
+    assert_false(space_refuses(&store, &lease, &err));
+}
+
 static void the_reserve_and_free_pages_count_as_room(void **state)
 {
     static const struct {
@@ -56,6 +70,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_may_put_something_needs_room),
+        cmocka_unit_test(only_reserved_leases_are_granted_on_a_full_disk),
         cmocka_unit_test(the_reserve_and_free_pages_count_as_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
