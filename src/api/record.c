@@ -99,9 +99,24 @@ static void asked(void *context, uint64_t sequence, const Error *err)
     }
 }
 
+/* On a full disk entries take the room that is kept back for them: no caller from elsewhere uses it up. */
+static bool has_entries_left(const ApiCall *call)
+{
+    const ApiSettings *settings = call_settings(call);
+    return call->is_local || store_status(settings->at.store).condition != STORE_FULL ||
+           audit_room(settings->audit, str_from_c(call->caller.principal.credential),
+                      AUDIT_BOUNDED_FULL) != AUDIT_ROOM_NONE;
+}
+
 static void begin_audit(ApiCall *call)
 {
-    if (is_recorded(call)) {
+    if (is_recorded(call) && !has_entries_left(call)) {
+        forget(call);
+        call_add_header(call, "Retry-After", STR("60"));
+        call_refuse(call, 429,
+                    "the disk of the server is full: until there is room, a caller gets a few "
+                    "changes a minute, which are recorded; try again later, or on the server");
+    } else if (is_recorded(call)) {
         call->entry = entry_new(call);
         append(call, AUDIT_ASKED, STR_EMPTY, asked);
     } else {

@@ -370,6 +370,7 @@ AuditRoom audit_room(Audit *audit, Str credential, AuditBounded what)
         [AUDIT_BOUNDED_READ] = 1,
         [AUDIT_BOUNDED_CHANGE] = AUDIT_DENIED_CHANGES,
         [AUDIT_BOUNDED_SESSION] = AUDIT_SESSIONS,
+        [AUDIT_BOUNDED_FULL] = AUDIT_DENIED_CHANGES,
     };
     int64_t now_ms = loop_now_ms(audit->at.loop);
     Bounded *place = find_bounded(audit, credential);

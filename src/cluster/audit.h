@@ -37,6 +37,7 @@ typedef enum AuditBounded {
     AUDIT_BOUNDED_READ,    /* denied */
     AUDIT_BOUNDED_CHANGE,  /* denied */
     AUDIT_BOUNDED_SESSION, /* logging in and out */
+    AUDIT_BOUNDED_FULL,    /* asked for while the disk is full */
     AUDIT_BOUNDED_COUNT
 } AuditBounded;
 

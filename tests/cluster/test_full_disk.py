@@ -25,3 +25,7 @@ def test_a_full_disk_fails_writes_only_and_only_as_long_as_it_is_full(build, tmp
 
 def test_a_full_disk_keeps_nobody_from_repairing(build, tmp_path):
     run_on_own_disk("full_repair.py", build, tmp_path)
+
+
+def test_a_full_disk_keeps_nobody_from_removing_nodes(build, tmp_path):
+    run_on_own_disk("full_removed.py", build, tmp_path)
