@@ -195,6 +195,8 @@ static void serve_row(ApiCall *call, bool is_good, const RouteMatch *match, int 
                            &status, &err)) {
         record_denied(call, err.text);
         refuse_caller(call, status, err.text);
+    } else if (!call_has_room(call)) {
+        call_refuse_full(call);
     } else if (check_request(call) && check_store(call)) {
         check_object(call, &decision);
     }

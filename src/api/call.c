@@ -360,18 +360,27 @@ void call_refuse_touch(ApiCall *call)
     call_refuse(call, 404, "not found among the objects that your roles allow");
 }
 
-/* How many answers in pieces the caller has under way by what they have shown. */
-static uint32_t count_own_streams(const ApiCall *call)
+/* How many requests, or answers in pieces, the caller has under way by what they have shown. */
+static uint32_t count_own(const ApiCall *call, bool in_pieces)
 {
     const Principal *own = &call->caller.principal;
     uint32_t count = 0;
     for (const ApiCall *other = call->api->calls; other != NULL; other = other->next) {
         const Principal *principal = &other->caller.principal;
-        count += other->is_stream && !route_is_public(other->row) &&
+        count += other->is_stream == in_pieces && other->row != NULL &&
+                 !route_is_public(other->row) &&
                  principal->credential_made_ms == own->credential_made_ms &&
                  strcmp(principal->credential, own->credential) == 0;
     }
     return count;
+}
+
+/* A request may wait for a node, or for a long log to be read. */
+bool call_has_room(const ApiCall *call)
+{
+    uint32_t max = call->api->settings.calls_max;
+    return call->is_local || route_is_public(call->row) || call_load(call)->calls <= max / 2 ||
+           count_own(call, false) <= max / 4;
 }
 
 /* Nobody takes all places of others. Who comes by the Unix socket could do worse. */
@@ -380,7 +389,7 @@ static bool has_own_room(ApiCall *call)
     if (call->is_local || route_is_public(call->row)) {
         return true;
     }
-    uint32_t open = count_own_streams(call);
+    uint32_t open = count_own(call, true);
     if (open < API_CALLER_STREAMS_MAX) {
         return true;
     }

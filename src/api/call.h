@@ -100,6 +100,9 @@ void call_fail(ApiCall *call, const Error *err);      /* with the status of its 
 void call_fail_body(ApiCall *call, const Error *err); /* the same; too much in its body is 413 */
 void call_refuse(ApiCall *call, int status, const char *text);
 void call_refuse_full(ApiCall *call); /* too much is under way */
+/* While many requests are under way, whether the caller has no more than a quarter of those that may be, so
+ * that others have a place. */
+bool call_has_room(const ApiCall *call);
 void call_refuse_fields(ApiCall *call, const FieldProblems *problems);
 void call_refuse_field(ApiCall *call, Str pointer, const char *text); /* one of them */
 /* What `err` says is about what stands there: ERROR_INVALID as above, others as call_fail. */

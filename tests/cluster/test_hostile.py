@@ -18,6 +18,7 @@ from cluster_server import ClusterServer
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "net"))
 
 import frames  # noqa: E402
+import h2  # noqa: E402
 
 MB = 1 << 20
 IDLE = 10000  # connections that say nothing
@@ -222,6 +223,47 @@ def test_a_node_that_renews_on_and_on_has_to_wait(server):
     with server.connect(certificate, key) as node:
         node.sendall(frames.HELLO)
         assert renew(node, frames.Reader(node), 1, request)
+
+
+def open_session(server, name):
+    """The session of a node that answers nothing."""
+    node = server.connect(*server.join(name))
+    hello = (b"\x08\x01" + length_field(2, name.encode()) + b"\x31" + struct.pack("<Q", 7))
+    node.sendall(frames.HELLO + status_request(1, "/eden.v1.Session/Session")
+                 + frames.message(1, length_field(1, hello), 0))
+    reader = frames.Reader(node)
+    while reader.next()[0] != frames.DATA:
+        pass
+    return node
+
+
+def token_for(server, *roles):
+    status, made = server.api("POST", "/v1/tokens", {"spec": {"purpose": "access", "roles": roles}})
+    assert status == 201, made
+    return made["status"]["secret"]
+
+
+def test_one_caller_leaves_room_for_the_requests_of_others(server):
+    """Pings of a node that does not answer last for ten seconds."""
+    rules = [{"verbs": ["ping"], "kinds": ["Node"]}]
+    assert server.api("POST", "/v1/roles", {"metadata": {"name": "pinger"},
+                                            "spec": {"rules": rules}})[0] == 201
+    bearer = ("authorization", "Bearer " + token_for(server, "pinger"))
+    ping = h2.block(bearer, method="POST", path="/v1/nodes/mute/ping")
+    context = ssl.create_default_context(cafile=server.ca)
+    context.set_alpn_protocols(["h2"])
+    with open_session(server, "mute"):
+        connections = [context.wrap_socket(server.connect_raw(server.api_port),
+                                           server_hostname="localhost") for _ in range(70)]
+        for connection in connections:
+            connection.sendall(frames.HELLO + b"".join(h2.headers(2 * i + 1, ping) for i in range(16)))
+        # One of them is refused, and so all were looked at that came before it.
+        reader = frames.Reader(connections[-1])
+        while reader.next()[0] != frames.HEADERS:
+            pass
+        are_served(server)
+        for connection in connections:
+            connection.close()
 
 
 def answer_there(connection):
