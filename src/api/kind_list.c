@@ -14,7 +14,10 @@ enum {
     LOOKED_MAX = 2000,
     PAGES_MAX = 20,
     ANSWER_ROOM = 1024, /* bytes around the objects of an answer, about */
-    CHUNK = 50 /* objects that are in memory at a time, of a kind that is read without waiting */
+    CHUNK = 50, /* objects that are in memory at a time, of a kind that is read without waiting */
+    /* The same for expressions about facts, which may be long: everybody else waits meanwhile. */
+    STEPS_MAX = 500 * 1000,
+    CHUNK_BY_FACTS = 5
 };
 
 /* What came of a page that was read without waiting. */
@@ -135,7 +138,9 @@ static bool is_enough(const Listing *listing, const KindItems *items)
 {
     bool is_known = listing->kind->list != NULL;
     bool is_whole = listing->selector == NULL && !listing->call->is_limited && !is_known;
-    return is_whole || items->next.len == 0 || listing->wanted >= listing->limit ||
+    const FactsSelector *by_facts = listing->call->by_facts;
+    return is_whole || (by_facts != NULL && facts_selector_steps(by_facts) >= STEPS_MAX) ||
+           items->next.len == 0 || listing->wanted >= listing->limit ||
            listing->looked >= LOOKED_MAX || (!is_known && listing->pages >= PAGES_MAX);
 }
 
@@ -180,6 +185,16 @@ static void listed(void *context, const KindItems *items, const Error *err)
     }
 }
 
+/* At most so many at a time. */
+static uint32_t chunk_of(const Listing *listing)
+{
+    bool is_known = listing->kind->list != NULL;
+    if (listing->call->by_facts != NULL) {
+        return is_known ? CHUNK_BY_FACTS : CHUNK;
+    }
+    return is_known ? CHUNK : UINT32_MAX;
+}
+
 /* Page by page. Who reads without waiting has called `listed` before it returns. */
 static void ask(Listing *listing)
 {
@@ -188,7 +203,7 @@ static void ask(Listing *listing)
         uint32_t rest = listing->limit - listing->wanted;
         end = (PageEnd){ 0 };
         listing->end = &end;
-        listing->page.limit = listing->kind->list != NULL && rest > CHUNK ? CHUNK : rest;
+        listing->page.limit = rest < chunk_of(listing) ? rest : chunk_of(listing);
         /* One about facts is matched here, so that no request looks at more than LOOKED_MAX. */
         listing->page.selector = listing->call->by_facts == NULL ? listing->selector : NULL;
         listing->page.revision = listing->revision;

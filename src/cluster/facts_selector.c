@@ -10,7 +10,8 @@
 enum {
     /* Of one expression about one node, of which one request looks at thousands. */
     STEPS_MAX = 2000,
-    MEMORY_MAX = 64 << 10 /* bytes */
+    MEMORY_MAX = 64 << 10, /* bytes */
+    BEGIN_STEPS = 50       /* what it takes to begin with an expression, about */
 };
 
 struct FactsSelector {
@@ -23,13 +24,17 @@ struct FactsSelector {
     Arena *arena;
     Value scope;
     Problems problems;
+    uint64_t steps; /* of all expressions so far */
 };
 
 static DynamicOutcome evaluate(void *context, const Dynamic *expression, Value *out)
 {
     FactsSelector *selector = context;
-    return dynamic_evaluate(expression, selector->scope, &selector->sources, &selector->rendered,
-                            selector->arena, out, &selector->problems);
+    DynamicOutcome outcome =
+        dynamic_evaluate(expression, selector->scope, &selector->sources, &selector->rendered,
+                         selector->arena, out, &selector->problems);
+    selector->steps += BEGIN_STEPS + selector->rendered.steps;
+    return outcome;
 }
 
 /* False when an expression could not be evaluated. */
@@ -141,4 +146,9 @@ bool facts_selector_matches(FactsSelector *selector, Str name, Value labels, Str
     SelectorSubject subject = { .name = name,
                                 .labels = labels.kind == VALUE_MAP ? labels.map : NULL };
     return match(selector, &arena, subject, server, &matches) && matches;
+}
+
+uint64_t facts_selector_steps(const FactsSelector *selector)
+{
+    return selector->steps;
 }

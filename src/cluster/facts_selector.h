@@ -24,3 +24,5 @@ bool facts_selector_asks(const FactsSelector *selector);
 /* `labels` are a map of texts, or anything else: none. `digest` is empty for a node that has sent none. An
  * expression about a fact that the node does not have selects nothing, also behind `!`. */
 bool facts_selector_matches(FactsSelector *selector, Str name, Value labels, Str digest);
+/* How much work its expressions were so far, in steps of templates. */
+uint64_t facts_selector_steps(const FactsSelector *selector);

@@ -313,6 +313,8 @@ static bool render_end(Render *r, Render *outer, bool ok, Value context, Fault *
 {
     if (outer != NULL) {
         outer->steps_left = r->steps_left;
+    } else {
+        r->rendered->steps = r->settings->limits.steps - r->steps_left;
     }
     if (!ok && r->secrets) {
         Value given = r->given == NULL ? value_null() : value_list(r->given);

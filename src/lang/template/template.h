@@ -142,6 +142,7 @@ typedef struct Rendered {
     Buf *captures; /* what macros and block assignments write into, by depth */
     bool *capture_secrets;
     uint32_t capture_cap;
+    uint64_t steps; /* that it took */
 } Rendered;
 
 Rendered rendered_make(const TemplateLimits *limits);

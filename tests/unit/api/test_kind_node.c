@@ -300,6 +300,42 @@ static void what_is_selected_is_found_over_several_requests(void **state)
     assert_int_equal(requests, 3);
 }
 
+/* Everybody waits while expressions are evaluated: a request with much of that ends early. */
+static void long_expressions_about_facts_take_several_requests(void **state)
+{
+    Fixture *f = *state;
+    char key[64];
+    for (int i = 0; i < 60; i++) {
+        snprintf(key, sizeof key, "/eden/nodes/n%03d", i);
+        put_key(f, key, "{}");
+        snprintf(key, sizeof key, "/eden/facts/n%03d", i);
+        put_key(f, key, "{\"cpus\":4}");
+    }
+    static const char *const plurals[] = { "nodes", "facts" };
+    for (size_t i = 0; i < COUNT_OF(plurals); i++) {
+        uint32_t found = 0, requests = 0;
+        Str next = STR_EMPTY;
+        do {
+            Buf target = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+            buf_put_format(&target, "/v1/%s?selector=n059", plurals[i]);
+            for (int k = 0; k < 60; k++) {
+                buf_put_c(&target, "%20or%20server.cpus%3E(range(900)%7Clist%7Clength)");
+            }
+            if (next.len > 0) {
+                buf_put_format(&target, "&continue=%" STR_FMT, STR_ARG(next));
+            }
+            ask(f, "GET", buf_c(&target), "");
+            assert_int_equal(f->status, 200);
+            found += field(f, "items").list->len;
+            Value at = field(f, "metadata.continue");
+            next = at.kind == VALUE_STRING ? value_str(at) : STR_EMPTY;
+            requests++;
+        } while (next.len > 0);
+        assert_int_equal(found, 1);
+        assert_true(requests > 1);
+    }
+}
+
 static void a_server_does_not_remove_itself(void **state)
 {
     Fixture *f = *state;
@@ -513,6 +549,7 @@ int main(void)
         ROW(pages_of_nodes_follow_one_another),
         ROW(objects_are_selected_by_names_and_labels),
         ROW(what_is_selected_is_found_over_several_requests),
+        ROW(long_expressions_about_facts_take_several_requests),
         ROW(a_server_does_not_remove_itself),
         ROW(who_asks_can_be_rejected),
         ROW(a_node_is_asked_when_it_has_a_session),
