@@ -142,7 +142,7 @@ static Str valid_again(Arena *arena, const BackupContent *content)
                              "user certificates")));
 }
 
-static void set_valid_again(Arena *arena, Map *map, const BackupContent *content)
+void backup_set_review(Arena *arena, Map *map, Str warning)
 {
     List *rows = list_new(arena, COUNT_OF(reviews));
     for (size_t i = 0; i < COUNT_OF(reviews); i++) {
@@ -151,15 +151,15 @@ static void set_valid_again(Arena *arena, Map *map, const BackupContent *content
         set_text(arena, row, "revoke", reviews[i].revoke);
         list_push(arena, rows, value_map(row));
     }
-    map_set_str(arena, map, STR("warning"), value_string(valid_again(arena, content)));
+    map_set_str(arena, map, STR("warning"), value_string(warning));
     map_set_str(arena, map, STR("review"), value_list(rows));
 }
 
-static void put_valid_again(const Invocation *invocation, const BackupContent *content)
+void backup_put_review(const Invocation *invocation, Str warning)
 {
     Stream *err = invocation->err;
     stream_put(err, STR("\n"));
-    output_line(err, "warning: %" STR_FMT ".", STR_ARG(valid_again(invocation->arena, content)));
+    output_line(err, "warning: %" STR_FMT ".", STR_ARG(warning));
     stream_put_format(err, "Review them when the server runs, and revoke them again:\n");
     for (size_t i = 0; i < COUNT_OF(reviews); i++) {
         stream_put_format(err, "  %-18s then '%s'\n", reviews[i].list, reviews[i].revoke);
@@ -181,7 +181,7 @@ int backup_print_restored(const Invocation *invocation, const Restored *restored
         map_set_str(arena, map, STR("time"),
                     value_string(utc_text(arena, content->manifest.time_ms)));
         set_counts(arena, map, content);
-        set_valid_again(arena, map, content);
+        backup_set_review(arena, map, valid_again(arena, content));
         return output_json(invocation, value_map(map));
     }
     stream_put_format(invocation->out,
@@ -201,6 +201,6 @@ int backup_print_restored(const Invocation *invocation, const Restored *restored
                       "The old server must not run any more. Next: %" STR_FMT
                       "\nstarts this one.\n",
                       STR_ARG(daemon_command_start(invocation)));
-    put_valid_again(invocation, content);
+    backup_put_review(invocation, valid_again(invocation->arena, content));
     return EXIT_OK;
 }

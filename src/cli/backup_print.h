@@ -12,3 +12,7 @@ int backup_print_verified(const Invocation *invocation, const char *path,
                           const BackupContent *content);
 /* "eden.backup-restored/1" */
 int backup_print_restored(const Invocation *invocation, const Restored *restored);
+
+/* What is valid again, and how to see and revoke it: for people, or as "warning" and "review". */
+void backup_put_review(const Invocation *invocation, Str warning);
+void backup_set_review(Arena *arena, Map *map, Str warning);

@@ -1,4 +1,5 @@
 /* eden cluster: the store of a cluster whose server does not run, looked at and repaired. */
+#include "cli/backup_print.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
@@ -96,13 +97,18 @@ static int accept_loss(Invocation *invocation)
         return fail(invocation, &err);
     }
     int64_t lost = accepted.acknowledged - accepted.found;
+    Str warning = STR("nodes, tokens and user certificates that were revoked or removed in these "
+                      "revisions are valid again");
     if (invocation_wants_json(invocation)) {
-        Map *map = map_new(arena, 5);
+        Map *map = map_new(arena, 7);
         map_set_str(arena, map, STR("format"), value_string(STR("eden.accepted-loss/1")));
         map_set_str(arena, map, STR("found"), value_int(accepted.found));
         map_set_str(arena, map, STR("acknowledged"), value_int(accepted.acknowledged));
         map_set_str(arena, map, STR("lost"), value_int(lost));
         map_set_str(arena, map, STR("revision"), value_int(accepted.revision));
+        if (lost > 0) {
+            backup_set_review(arena, map, warning);
+        }
         return output_json(invocation, value_map(map));
     }
     if (lost > 0) {
@@ -111,6 +117,7 @@ static int accept_loss(Invocation *invocation)
             "accepted: revisions %lld to %lld are lost; the store continues at revision %lld",
             (long long)accepted.found + 1, (long long)accepted.acknowledged,
             (long long)accepted.revision);
+        backup_put_review(invocation, warning);
     } else {
         output_line(invocation->out,
                     "accepted: no write is lost; the store continues at revision %lld",

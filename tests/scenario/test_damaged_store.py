@@ -109,7 +109,10 @@ def test_a_log_that_was_removed_is_noticed_and_the_loss_accepted(cluster):
     cluster.start()  # not forgotten
     assert problems(cluster)["store"]["condition"] == "damaged"
     cluster.server.stop()
-    assert "are lost; the store continues at revision" in repair(cluster, "--accept-loss").stdout
+    done = repair(cluster, "--accept-loss")
+    assert "are lost; the store continues at revision" in done.stdout
+    assert "warning: nodes, tokens and user certificates that were revoked or removed" in done.stderr
+    assert "eden tokens list" in done.stderr and "eden nodes remove NAME" in done.stderr
     assert check_of(cluster)["whole"]
     cluster.start()
     assert problems(cluster) == {}
