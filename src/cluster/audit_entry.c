@@ -116,11 +116,6 @@ static const RecordFormat entry_format = {
     .text_max = AUDIT_ENTRY_MAX,
 };
 
-static bool read_entry(Arena *arena, Value object, AuditEntry *out, Error *err)
-{
-    return record_from_value(&entry_format, arena, object, RECORD_STORED, out, err);
-}
-
 bool audit_entry_read(Arena *arena, Str text, AuditEntry *out, Error *err)
 {
     return record_read(&entry_format, arena, text, RECORD_STORED, out, err);
@@ -222,8 +217,32 @@ static bool break_at(AuditChain *chain, uint64_t sequence, const char *format, .
 }
 
 /* The text must be what the log itself would write, and its hash that of all the rest. */
+/* What makes an entry a link of the chain. The rest is covered by the hash, whatever it says: a newer server
+ * may write outcomes that are not known here. */
+typedef struct ChainLink {
+    uint64_t sequence;
+    Str previous, hash;
+} ChainLink;
+
+static const RecordField link_fields[] = {
+    { "sequence", RECORD_INT, RECORD_INT_AT(ChainLink, sequence), .is_required = true, .min = 1,
+      .max = INT64_MAX },
+    { "previous", RECORD_TEXT, RECORD_STR_AT(ChainLink, previous), .is_required = true,
+      .check_text = check_hash_text },
+    { "hash", RECORD_TEXT, RECORD_STR_AT(ChainLink, hash), .is_required = true,
+      .check_text = check_hash_text },
+    { 0 },
+};
+
+static const RecordFormat link_format = {
+    .format = "eden.audit/1",
+    .what = "an entry of the audit log",
+    .fields = link_fields,
+    .size = sizeof(ChainLink),
+};
+
 static bool check_hash(AuditChain *chain, Arena *arena, uint64_t sequence, Str text, Value object,
-                       const AuditEntry *entry)
+                       Str said)
 {
     char hash[AUDIT_HASH_TEXT + 1];
     Buf again = buf_make_in(arena, BUF_UNLIMITED);
@@ -231,7 +250,6 @@ static bool check_hash(AuditChain *chain, Arena *arena, uint64_t sequence, Str t
     if (!json_print(&again, object, &canonical, &err) || !str_eq(buf_str(&again), text)) {
         return break_at(chain, sequence, "the entry is not written as the log writes");
     }
-    Str said = entry->hash;
     map_remove(object.map, value_string(STR("hash")));
     if (!hash_map(arena, object.map, hash, &err) || !str_eq_c(said, hash)) {
         return break_at(chain, sequence, "the entry was changed: its hash is another");
@@ -243,7 +261,7 @@ bool audit_chain_add(AuditChain *chain, uint64_t sequence, Str text)
 {
     AUTO_CLEAR(Arena) arena;
     Value object;
-    AuditEntry entry;
+    ChainLink entry;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
     uint64_t next = chain->sequence + 1;
@@ -261,7 +279,8 @@ bool audit_chain_add(AuditChain *chain, uint64_t sequence, Str text)
     if (sequence < next) {
         return break_at(chain, sequence, "the entry is before the beginning of the log");
     }
-    if (!read_object(&arena, text, &object, &err) || !read_entry(&arena, object, &entry, &err)) {
+    if (!read_object(&arena, text, &object, &err) ||
+        !record_from_value(&link_format, &arena, object, RECORD_STORED, &entry, &err)) {
         return break_at(chain, sequence, "the entry cannot be read: %s", err.text);
     }
     if (entry.sequence != sequence) {
@@ -271,7 +290,7 @@ bool audit_chain_add(AuditChain *chain, uint64_t sequence, Str text)
     if (!str_eq_c(entry.previous, chain->hash)) {
         return break_at(chain, sequence, "the entry does not follow the one before it");
     }
-    if (!check_hash(chain, &arena, sequence, text, object, &entry)) {
+    if (!check_hash(chain, &arena, sequence, text, object, entry.hash)) {
         return false;
     }
     chain->sequence = sequence;

@@ -240,7 +240,7 @@ static void fields_are_bounded_and_clean(void **state)
 }
 
 /* Made by another program: with sorted keys, no spaces, and SHA-256. The second has a field that a later
- * version may add. */
+ * version may add, the third an outcome and a kind of caller. */
 static void others_find_the_same_hashes(void **state)
 {
     static const char *const lines[] = {
@@ -261,6 +261,12 @@ static void others_find_the_same_hashes(void **state)
          "urns\",\"request\":\"r1\",\"sequence\":1,\"time_ms\":1800000000001,\"verb\":\"delete\","
          "\"who\":"
          "\"ci (token abcdefgh)\"}"),
+        ("{\"address\":\"10.0.0.1:4242\",\"by\":\"robot\",\"detail\":\"\",\"format\":\"ede"
+         "n.audit/1\",\"hash\":\"d5c1336e0285a71aad6c82039c949ab4f84aa6209cd0551bbf6188abe"
+         "3ebe50f\",\"kind\":\"Node\",\"name\":\"web1\",\"outcome\":\"postponed\",\"previo"
+         "us\":\"0000000000000000000000000000000000000000000000000000000000000000\",\"reas"
+         "on\":\"it burns\",\"request\":\"r1\",\"sequence\":1,\"time_ms\":1800000000001,\""
+         "verb\":\"delete\",\"who\":\"ci (token abcdefgh)\"}"),
     };
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         AuditChain chain;
