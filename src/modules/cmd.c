@@ -314,6 +314,9 @@ static bool script_check(Call *call, Outcome *outcome, Error *err)
     }
     List *argv = list_new(call->arena, 2);
     push_interpreter(call, script, argv);
+    if (value_str(argv->items[0]).len == 0) {
+        return error_set(err, ERROR_INVALID, "the first line of the script (#!) names no program");
+    }
     return !outcome->changed || !call->planning ||
            command_check_program(call, call_has(call, "shell") ? "shell" : NULL,
                                  value_str(argv->items[0]), err);

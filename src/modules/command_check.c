@@ -144,6 +144,10 @@ bool command_check_program(Call *call, const char *param, Str program, Error *er
 bool command_check(Call *call, const char *param, Value command, Value env, Error *err)
 {
     Str program = command_program(call, command);
+    if (value_is_sequence(command) && program.len == 0) {
+        return error_set(err, ERROR_INVALID, "the name of the program is empty") ||
+               call_blame(call, param);
+    }
     bool is_name = value_is_sequence(command) && program.len > 0 &&
                    str_find(program, STR("/"), 0) == STR_NOT_FOUND;
     return is_name ? check_found(call, param, program, env, err)

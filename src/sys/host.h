@@ -123,6 +123,8 @@ MUST_CHECK bool host_make_directory(Host *host, Str path, mode_t mode, bool pare
  * in a directory that others may write to it could be theirs. */
 MUST_CHECK bool host_create_directory(Host *host, Str path, mode_t mode, uid_t uid, gid_t gid,
                                       Error *err);
+/* Whether there can be such a link at all; host_make_link() asks this too. */
+MUST_CHECK bool host_check_link(Str path, Str target, Error *err);
 /* Replaces a link, or nothing; a file or directory in its place is an error. */
 MUST_CHECK bool host_make_link(Host *host, Str path, Str target, Error *err);
 /* A file, a link, or a directory with all that is in it, but never what is mounted there. Absent

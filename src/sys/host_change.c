@@ -377,8 +377,11 @@ static bool make_link(const HostEntry *entry, Str path, const char *target, Erro
     return host_error(err, errno, path);
 }
 
-bool host_make_link(Host *host, Str path, Str target, Error *err)
+bool host_check_link(Str path, Str target, Error *err)
 {
+    if (str_eq(path, STR("/"))) {
+        return error_set(err, ERROR_INVALID, "'/' cannot be a link");
+    }
     if (target.len >= PATH_MAX) { /* not shown: a secret that is cut is not found */
         return error_set(err, ERROR_INVALID, "the target of a link has %zu bytes, more than %d",
                          target.len, PATH_MAX - 1);
@@ -386,6 +389,14 @@ bool host_make_link(Host *host, Str path, Str target, Error *err)
     if (target.len == 0 || memchr(target.data, '\0', target.len) != NULL) {
         return error_set(err, ERROR_INVALID, "a link cannot lead to '%" STR_FMT "'",
                          STR_ARG(target));
+    }
+    return true;
+}
+
+bool host_make_link(Host *host, Str path, Str target, Error *err)
+{
+    if (!host_check_link(path, target, err)) {
+        return false;
     }
     char text[PATH_MAX];
     memcpy(text, target.data, target.len);

@@ -1,6 +1,7 @@
 """What plan and apply say about a step is true, and enough to go on from."""
 
 import json
+import tarfile
 
 import pytest
 
@@ -85,6 +86,13 @@ def give_shell(tmp_path):
         ("file.symlink: [{name: /d/a}, {target: x}, {parents: false}]", "there is no directory '/d'"),
         ("file.symlink: [{name: /file/a}, {target: x}]", "/file is a file, not a directory"),
         ("file.symlink: [{name: /a}, {target: ''}]", "a link cannot lead to ''"),
+        ("file.symlink: [{name: /}, {target: x}, {force: true}]", "'/' cannot be a link"),
+        ('file.symlink: [{name: /a}, {target: "{{ \'a\' * 5000 }}"}]', "has 5000 bytes, more than 4095"),
+        ("file.managed: [{name: /a}, {content: x}, {validate: test -s %s}]",
+         "validate: there is no program '/bin/sh'"),
+        ("cmd.run: [{cmd: ['', x]}]", "the name of the program is empty"),
+        ("cmd.script: [{content: '#!'}]", "(#!) names no program"),
+        ("archive.extracted: [{name: /file/x}, {source: /a.tar}]", "/file is a file, not a directory"),
         ("file.managed: [{name: /a}, {content: x}, {validate: /no/such -f %s}]",
          "validate: there is no program '/no/such'"),
         ("file.directory: [{name: /d/a}, {parents: false}]", "there is no directory '/d'"),
@@ -104,6 +112,8 @@ def test_a_plan_says_what_is_missing(world, tmp_path, action, reason):
     (tmp_path / "root/file").write_text("")
     (tmp_path / "root/folder").mkdir()
     (tmp_path / "root/nowhere").symlink_to("gone")
+    with tarfile.open(tmp_path / "root/a.tar", "w") as archive:
+        archive.add(tmp_path / "root/file", "member")
     done = world("plan", f"- name: s\n  {action}\n")
     assert done.returncode == 1
     assert reason in done.stdout

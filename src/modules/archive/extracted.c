@@ -322,6 +322,10 @@ bool extracted_check(Call *call, Outcome *outcome, Error *err)
     if (!look_inside(call, extraction, outcome, err)) {
         return false;
     }
+    if (call->planning && kind == FILE_ABSENT &&
+        !target_check_parents(call, extraction->path, true, err)) {
+        return false;
+    }
     tell(call, extraction, outcome);
     return true;
 }

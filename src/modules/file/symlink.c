@@ -19,9 +19,8 @@ bool symlink_check(Call *call, Outcome *outcome, Error *err)
     if (!host_stat(call->host, path, info, err)) {
         return false;
     }
-    if (target.len == 0) {
-        return error_set(err, ERROR_INVALID, "a link cannot lead to ''") ||
-               call_blame(call, "target");
+    if (!host_check_link(path, target, err)) {
+        return false;
     }
     if (call->planning && info->kind == FILE_ABSENT &&
         !target_check_parents(call, path, call_bool(call, "parents"), err)) {

@@ -328,9 +328,10 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         !target_check_parents(call, target->path, target->parents, err)) {
         return false;
     }
-    bool validates = value_is_string(target->validate) || value_is_sequence(target->validate);
-    if (call->planning && target->write && validates &&
-        !command_check(call, "validate", target->validate, value_missing(), err)) {
+    bool listed = value_is_sequence(target->validate);
+    if (call->planning && target->write && (listed || value_is_string(target->validate)) &&
+        (!command_check(call, "validate", target->validate, value_missing(), err) ||
+         (!listed && !command_check_program(call, "validate", STR("/bin/sh"), err)))) {
         return error_wrap(err, "validate");
     }
     if (target->write) {
