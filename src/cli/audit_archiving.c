@@ -321,7 +321,7 @@ int audit_archive_run(Invocation *invocation)
     const char *keep_text = invocation_text(invocation, "keep");
     Archiving archiving = { .invocation = invocation, .path = invocation_text(invocation, "to") };
     if (archiving.path == NULL) {
-        return usage_error(invocation, "'archive' needs --to FILE");
+        return usage_error(invocation, "--to FILE is missing");
     }
     if (!read_before(&archiving, invocation_text(invocation, "before"))) {
         return usage_error(invocation,

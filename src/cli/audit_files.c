@@ -32,11 +32,11 @@ static int by_entries(const void *a, const void *b)
 
 static bool read_heads(Invocation *invocation, Files *files, Error *err)
 {
-    files->count = invocation->arg_count - 1;
+    files->count = invocation->arg_count;
     files->items = ARENA_ARRAY(invocation->arena, File, files->count);
     for (uint32_t i = 0; i < files->count; i++) {
         File *file = &files->items[i];
-        file->path = invocation->args[i + 1];
+        file->path = invocation->args[i];
         if (!audit_file_head(file->path, &file->archive, err)) {
             return false;
         }

@@ -222,8 +222,7 @@ static void answer_line(Str line, const TemplateSettings *base, BatchKind kind, 
 int batch_run(const Invocation *invocation, const TemplateSettings *settings, BatchKind kind)
 {
     if (invocation->arg_count > 0) {
-        return usage_error(invocation, "--batch reads standard input and takes no %s",
-                           invocation->command->args);
+        return usage_error(invocation, "--batch reads standard input and takes no argument");
     }
     if (invocation_flag(invocation, "vars") || invocation_flag(invocation, "define")) {
         return usage_error(invocation,

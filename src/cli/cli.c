@@ -50,11 +50,16 @@ static int run_command(Invocation *invocation, int argc, char **argv)
     invocation->moving_err = is_able_terminal(invocation->err);
     if (invocation_flag(invocation, "help")) {
         AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-        help_write_command(invocation->command, &text);
+        if (invocation->verb != NULL) {
+            help_write_verb(invocation->command, invocation->verb, &text);
+        } else {
+            help_write_command(invocation->command, &text);
+        }
         stream_put(invocation->out, buf_str(&text));
         return EXIT_OK;
     }
-    return output_check(invocation) ? invocation->command->run(invocation) : EXIT_USAGE;
+    RunFunction *run = invocation->verb != NULL ? invocation->verb->run : invocation->command->run;
+    return output_check(invocation) ? run(invocation) : EXIT_USAGE;
 }
 
 static int unknown_command(const Invocation *invocation, const char *word)

@@ -214,7 +214,7 @@ static bool ask_far(Arena *arena, const ClusterEnd *end, HttpCallOptions *option
 static bool make_fields(const Invocation *invocation, const ClusterRequest *request,
                         HttpCallOptions *options, Error *err)
 {
-    bool can_say = option_find(invocation->command, STR("reason")) != NULL;
+    bool can_say = option_find(invocation->command, invocation->verb, STR("reason")) != NULL;
     const char *reason = can_say ? invocation_text(invocation, "reason") : NULL;
     HttpCallField *fields = ARENA_ARRAY(invocation->arena, HttpCallField, request->field_count + 1);
     for (uint32_t i = 0; i < request->field_count; i++) {

@@ -1,5 +1,6 @@
-/* Commands as rows: one file and one row each, listed in commands.def. Parsing, help, man pages,
- * completion and `eden help -o json` all come from the row. */
+/* Commands as rows: one file and one row each, listed in commands.def; a command with verbs
+ * (`eden nodes list`) has a row for each of them. Parsing, help, man pages, completion and
+ * `eden help -o json` all come from these rows. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,6 +17,7 @@ typedef enum WordKind {
     WORD_DIRECTORY,
     WORD_COMMAND, /* the name of a command */
     WORD_TOPIC,   /* the name of a command, or a topic of `eden help` */
+    WORD_VERB,    /* a verb of the command that is the argument before */
     WORD_SUBJECT, /* what `eden explain` knows */
     WORD_FACT,    /* the name of a fact */
     WORD_KIND,    /* of objects, or the whole API */
@@ -46,9 +48,8 @@ typedef struct Option {
     WordKind word;
     const char *choices;  /* "json|yaml": what the argument may be; NULL: anything */
     const char *fallback; /* value when not given; shown in help */
-    const char *verbs;    /* "create|list": those it is for; NULL: every one */
-    const char *also; /* "expires|expiry": what others call it, to be suggested to who tries that */
-    const char *alone; /* the flag that the letter means when no argument follows it */
+    const char *also;     /* "expires|expiry": other names for it, for suggestions */
+    const char *alone;    /* the flag that the letter means when no argument follows it */
     const char *help;
 } Option;
 
@@ -64,32 +65,97 @@ typedef struct Example {
     const char *help;
 } Example;
 
+/* What is expected at one position behind a command or verb. */
+typedef struct Argument {
+    const char *usage;   /* "NODE", "[NODE]" if optional, "NODE..." if repeated; NULL ends a list */
+    WordKind word;       /* how to complete it */
+    const char *choices; /* "bash|zsh|fish"; NULL: anything */
+} Argument;
+
+enum {
+    ARGUMENTS_MAX = 2,
+    EXAMPLES_MAX = 4
+};
+
 typedef struct Invocation Invocation;
+typedef int RunFunction(Invocation *invocation); /* returns the exit code */
+
+typedef struct Verb {
+    const char *name;  /* NULL ends a list */
+    const char *alias; /* or NULL */
+    bool is_default;   /* run when no verb is given; the first verb of its command */
+    Argument args[ARGUMENTS_MAX + 1];
+    const char *help; /* one line */
+    const char *text; /* paragraphs for the help of the verb and the manual; may be NULL */
+    /* Its own. One that several verbs have is in the list of each, and the same in all of them: it
+     * may be given before the verb. */
+    const Option *options;
+    Example examples[EXAMPLES_MAX + 1];
+    RunFunction *run;
+} Verb;
 
 typedef struct Command {
     const char *name;
-    const char *alias; /* another word for it; or NULL */
+    const char *alias; /* or NULL */
     CommandGroup group;
-    const char *args; /* "FILE..."; "" for none */
-    uint32_t args_min;
-    uint32_t args_max;   /* UINT32_MAX: any number */
-    WordKind word;       /* of the arguments */
-    const char *choices; /* of the first argument; or NULL */
-    const char *help;    /* one line */
-    const char *text;    /* paragraphs for help and manual; may be NULL */
-    const Option *options;
-    const Example *examples;
-    int (*run)(Invocation *invocation); /* returns the exit code */
+    Argument args[ARGUMENTS_MAX + 1]; /* without verbs */
+    const char *help;                 /* one line */
+    const char *text;                 /* paragraphs for help and manual; may be NULL */
+    const Option *options;            /* with verbs, of all of them */
+    const Example *examples;          /* without verbs */
+    const Verb *verbs;                /* either these */
+    RunFunction *run;                 /* or this */
 } Command;
 
 /* Ends with NULL; in the order of commands.def. */
 extern const Command *const commands[];
-const Command *command_find(Str name); /* NULL when there is none */
+const Command *command_find(Str name); /* by name or alias; NULL: not found */
+/* NULL if the command has no such verb, or no verbs. */
+const Verb *verb_find(const Command *command, Str name);
+/* The verb that is run when none is given; NULL: one is required. */
+const Verb *verb_default(const Command *command);
+/* Adds "list|show|create". */
+void verbs_put(const Command *command, Buf *out);
 
-/* Options that every command has. */
-extern const Option common_options[];
-/* The command's own or a common one; NULL when there is none. */
-const Option *option_find(const Command *command, Str name);
-/* Adds "create, apply: ", when the option is for some verbs of its command only, and the help. */
-void option_put_help(const Option *option, Buf *out);
-const Option *option_find_letter(const Command *command, char letter);
+/* --- Arguments ------------------------------------------------------------------------------- */
+
+bool argument_is_optional(const Argument *argument);
+bool argument_repeats(const Argument *argument);
+Str argument_name(const Argument *argument); /* "NODE" of "[NODE...]" */
+uint32_t arguments_min(const Argument *args);
+uint32_t arguments_max(const Argument *args); /* UINT32_MAX: any number */
+/* What is expected at a position, from 0; NULL: nothing. */
+const Argument *arguments_at(const Argument *args, uint32_t position);
+/* Adds " METHOD PATH", nothing if there are none. */
+void arguments_put(const Argument *args, Buf *out);
+/* Adds "eden nodes show [OPTION]... NODE"; without a verb that of every verb, with the separator
+ * between them. */
+void usage_put(const Command *command, const Verb *verb, const char *separator, Buf *out);
+
+/* --- Options --------------------------------------------------------------------------------- */
+
+/* Walks through the options that a verb accepts: its own, those of the command, and the common ones.
+ * Without a verb, those of every verb, each name once. Starts as { 0 }. */
+typedef struct OptionCursor {
+    const Option *option;
+    uint32_t verbs; /* bit i: the i-th verb has it; 0: the whole command has it */
+    bool is_common; /* every command has it */
+    uint32_t list, next;
+} OptionCursor;
+bool option_next(const Command *command, const Verb *verb, OptionCursor *cursor);
+/* The same with the options of every verb, but only the first one of those that the same verbs have. */
+bool option_next_group(const Command *command, OptionCursor *cursor);
+/* NULL: not found. `verb` as above. */
+const Option *option_find(const Command *command, const Verb *verb, Str name);
+const Option *option_find_letter(const Command *command, const Verb *verb, char letter);
+/* Adds "list", "list and show", "list, show and label": the verbs of a cursor. `quote` goes around
+ * each of them. */
+void option_put_verbs(const Command *command, uint32_t verbs, const char *quote, Buf *out);
+
+/* Walks through the examples of a verb, or without one through all of the command's. */
+typedef struct ExampleCursor {
+    const Example *example;
+    bool is_first;
+    uint32_t list, next;
+} ExampleCursor;
+bool example_next(const Command *command, const Verb *verb, ExampleCursor *cursor);

@@ -141,7 +141,6 @@ static const Example examples[] = {
 const Command command_agent = {
     .name = "agent",
     .group = GROUP_CLUSTER,
-    .args = "",
     .help = "Run the daemon of this machine.",
     .text =
         "Holds a session with a server of the cluster: tells the facts of this machine when they\n"

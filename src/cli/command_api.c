@@ -223,9 +223,7 @@ static const Example examples[] = {
 const Command command_api = {
     .name = "api",
     .group = GROUP_CLUSTER,
-    .args = "METHOD PATH",
-    .args_min = 2,
-    .args_max = 2,
+    .args = { { "METHOD" }, { "PATH" } },
     .help = "Send a request to the API.",
     .text =
         "Uses the same server and credentials as the other commands ('eden context'). The body is\n"

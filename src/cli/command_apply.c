@@ -53,10 +53,7 @@ static const Example examples[] = {
 const Command command_apply = {
     .name = "apply",
     .group = GROUP_OPERATE,
-    .args = "PATH",
-    .args_min = 0, /* with --resume */
-    .args_max = 1,
-    .word = WORD_FILE,
+    .args = { { "[PATH]", WORD_FILE } },
     .help = "Bring this machine into the state that a site describes.",
     .text =
         "PATH is a site, or one file of steps. Steps run in the order that their requisites\n"

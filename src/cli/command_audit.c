@@ -4,7 +4,6 @@
 #include "cli/audit_follow.h"
 #include "cli/kind_print.h"
 #include "cli/output.h"
-#include "cli/verbs.h"
 
 enum {
     TAIL_MAX = 1000
@@ -94,7 +93,7 @@ static void tell_archived(const Invocation *invocation, Value archived)
 static int run_verify(Invocation *invocation)
 {
     Value answer;
-    if (invocation->arg_count > 1) {
+    if (invocation->arg_count > 0) {
         return audit_files_verify(invocation);
     }
     int code = cluster_call(
@@ -120,90 +119,88 @@ static int run_verify(Invocation *invocation)
     return whole ? EXIT_OK : EXIT_FAILED;
 }
 
-static int audit_run(Invocation *invocation)
-{
-    static const Verb verbs[] = {
-        { "tail", "", 0, 0, run_tail },
-        { "verify", "[FILE...]", 0, UINT32_MAX, run_verify },
-        { "archive", "", 0, 0, audit_archive_run },
-        { 0 },
-    };
-    return verbs_run(invocation, verbs);
-}
-
-static const Option options[] = {
+static const Option tail_options[] = {
     { .name = "lines",
-      .verbs = "tail",
       .letter = 'n',
       .argument = "COUNT",
       .fallback = "20",
       .help = "how many entries to print" },
     { .name = "follow",
-      .verbs = "tail",
       .letter = 'f',
       .help = "then print new entries as they are written, until Ctrl-C" },
+    { 0 },
+};
+
+static const Option archive_options[] = {
     { .name = "to",
-      .verbs = "archive",
       .argument = "FILE",
       .word = WORD_FILE,
       .help = "the file to write; an existing archive is appended to, never replaced" },
     { .name = "before",
-      .verbs = "archive",
       .argument = "TIME",
       .help = "only entries older than this: a day, a time in UTC, or an age (90d)" },
     { .name = "keep",
-      .verbs = "archive",
       .argument = "COUNT",
       .fallback = "1000",
       .help = "how many of the newest entries stay in the log; at least 1000" },
+    { 0 },
+};
+
+static const Option options[] = {
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };
 
-static const Example examples[] = {
-    { "eden audit tail", "the last entries, the newest at the end" },
-    { "eden audit tail --follow", "goes on with what is asked for from now on" },
-    { "eden audit tail -n 500 -o json", "more of them, with everything that is known" },
-    { "eden audit verify", "check that no entry was changed or dropped" },
-    { "eden audit archive --to audit-2027.ndjson --before 90d --reason 'every quarter'",
-      "old entries into a file, and out of the log" },
-    { "eden audit verify audit-2026.ndjson", "archives, and that the log goes on behind them" },
+static const Verb verbs[] = {
+    { .name = "tail",
+      .help = "Show the last entries, the newest at the end.",
+      .text = "With --follow it continues with new entries, one line each, and reconnects if\n"
+              "the server was restarted.",
+      .options = tail_options,
+      .examples = { { "eden audit tail", "the last entries, the newest at the end" },
+                    { "eden audit tail --follow", "then new entries as they are written" },
+                    { "eden audit tail -n 500 -o json", "more entries, with all fields" } },
+      .run = run_tail },
+    { .name = "verify",
+      .args = { { "[FILE...]", WORD_FILE } },
+      .help = "Check that no entry was changed or dropped.",
+      .text = "Each entry contains the hash of the previous one. The exit code is 1 if the\n"
+              "chain is broken. Keep the head that is printed somewhere else: then even a\n"
+              "rewritten chain is detected.\n"
+              "\n"
+              "FILE is an archive. Archives are checked without a server: each must be\n"
+              "complete, and they must follow each other. If a server responds, its log must\n"
+              "continue the last archive; so give that one too.",
+      .examples = { { "eden audit verify", "check that no entry was changed or dropped" },
+                    { "eden audit verify audit-2026.ndjson",
+                      "check an archive, and that the log continues it" } },
+      .run = run_verify },
+    { .name = "archive",
+      .help = "Move the oldest entries to a file.",
+      .text = "Writes the oldest entries to --to (mode 0600), one line of JSON each, reads the\n"
+              "file back, and only if it is complete asks the server to drop them. The log\n"
+              "keeps the hash of the last archived entry and continues from there. The newest\n"
+              "1000 entries and those of the last 7 days always stay. If it was interrupted,\n"
+              "run the same command again.\n"
+              "\n"
+              "This requires the verb 'archive' on Audit; of the built-in roles only admin has\n"
+              "it.",
+      .options = archive_options,
+      .examples = { { "eden audit archive --to audit-2027.ndjson --before 90d --reason 'every "
+                      "quarter'",
+                      "move old entries to a file" } },
+      .run = audit_archive_run },
     { 0 },
 };
 
 const Command command_audit = {
     .name = "audit",
     .group = GROUP_CLUSTER,
-    .args = "tail|verify|archive [FILE...]",
-    .args_min = 1,
-    .args_max = UINT32_MAX,
-    .word = WORD_FILE,
-    .choices = "tail|verify|archive",
     .help = "Show, verify and archive the audit log.",
-    .text =
-        "'tail' shows the last entries, the newest at the end; with --follow it goes on with new\n"
-        "ones, a line each, also after the server was away.\n"
-        "\n"
-        "What changes something through the API is recorded before it is done and after: who\n"
-        "asked, by what they showed, from where, for what, why if they said so, and what came\n"
-        "of it. So are refusals. Each entry has the hash of the one before in it: 'verify'\n"
-        "looks whether the chain is whole, and its exit code is 1 when it is not. Keep the head\n"
-        "that it prints somewhere else: then even a rewritten chain is detected.\n"
-        "\n"
-        "'archive' writes the oldest entries to a file (--to, 0600), a line of JSON each as the "
-        "log\n"
-        "has them, reads it again, and only when it is whole asks the server to drop them. The "
-        "log\n"
-        "keeps the hash of the last one, and begins there. The newest 1000 entries and those of "
-        "the\n"
-        "last 7 days always stay. When it was interrupted, the same command goes on. The verb is\n"
-        "'archive' on Audit, which of the built-in roles only admin has.\n"
-        "\n"
-        "'verify FILE...' reads archives, for which no server is needed: each is whole, and they\n"
-        "follow each other. With a server that answers, also that its log goes on behind the\n"
-        "last one: give it too.",
+    .text = "Every change through the API is recorded before and after it is made: who\n"
+            "requested it, with which credential, from which address, what, the reason if\n"
+            "one was given, and the result. Refused requests are recorded too.",
     .options = options,
-    .examples = examples,
-    .run = audit_run,
+    .verbs = verbs,
 };

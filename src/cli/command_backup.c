@@ -1,4 +1,4 @@
-/* eden backup: a cluster as one file, checked, and made anew from it. */
+/* eden backup: a cluster as one file, verified and restored. */
 #include <stdio.h>
 
 #include "base/utc.h"
@@ -6,7 +6,6 @@
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
 #include "cli/founding_user.h"
-#include "cli/verbs.h"
 #include "cluster/backup_reader.h"
 #include "server/restoring.h"
 #include "sys/clock.h"
@@ -100,7 +99,7 @@ static int finish_create(Invocation *invocation, Creating *creating)
 static int run_create(Invocation *invocation)
 {
     Creating creating = { .invocation = invocation,
-                          .path = invocation->arg_count > 1 ? invocation->args[1] : NULL,
+                          .path = invocation->arg_count > 0 ? invocation->args[0] : NULL,
                           .head = buf_make(BUF_UNLIMITED) };
     if (creating.path != NULL && file_exists(creating.path)) {
         Error err;
@@ -123,7 +122,7 @@ static bool verify_in(const Invocation *invocation, const Directory *scratch, co
 {
     AUTO(FileReader) *backup = NULL;
     AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
-    const char *path = invocation->args[1];
+    const char *path = invocation->args[0];
     Str place =
         arena_format(invocation->arena, "%s/%s", invocation_text(invocation, "scratch"), name);
     BackupManifest manifest;
@@ -151,7 +150,7 @@ static int run_verify(Invocation *invocation)
         (void)daemon_command_fail(invocation, "E0872", &err);
         return EXIT_FAILED;
     }
-    return backup_print_verified(invocation, invocation->args[1], &content);
+    return backup_print_verified(invocation, invocation->args[0], &content);
 }
 
 /* --- restore --------------------------------------------------------------------------------- */
@@ -182,7 +181,7 @@ static bool read_wishes(const Invocation *invocation, Founding *founding, Error 
 
 static int run_restore(Invocation *invocation)
 {
-    Restoring restoring = { .backup = invocation->args[1] };
+    Restoring restoring = { .backup = invocation->args[0] };
     Restored restored;
     Error err;
     if (!read_wishes(invocation, &restoring.founding, &err) ||
@@ -197,93 +196,82 @@ static int run_restore(Invocation *invocation)
     return backup_print_restored(invocation, &restored);
 }
 
-/* --- All of them ----------------------------------------------------------------------------- */
-
-static const Verb verbs[] = {
-    { "create", "[FILE]", 0, 1, run_create },
-    { "verify", "FILE", 1, 1, run_verify },
-    { "restore", "FILE", 1, 1, run_restore },
-    { 0 },
-};
-
-static int backup_run(Invocation *invocation)
-{
-    return verbs_run(invocation, verbs);
-}
-
-static const Option options[] = {
-    { .name = "name",
-      .verbs = "restore",
-      .argument = "NAME",
-      .help = "use another name for this node" },
-    { .name = "address",
-      .verbs = "restore",
-      .argument = "ADDRESS",
-      .repeats = true,
-      .help = "use another name or IP address by which others reach this machine" },
-    { .name = "rpc",
-      .verbs = "restore",
-      .argument = "ADDRESS",
-      .help = "where to listen for nodes" },
-    { .name = "api",
-      .verbs = "restore",
-      .argument = "ADDRESS",
-      .help = "where to listen for the API and joining machines" },
-    { .name = "health",
-      .verbs = "restore",
-      .argument = "ADDRESS",
-      .help = "where to answer health checks without TLS" },
-    FOUNDING_USER_OPTION("restore"),
+static const Option verify_options[] = {
     { .name = "scratch",
-      .verbs = "verify",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
       .fallback = "/var/tmp",
       .help = "where to unpack temporarily" },
+    { 0 },
+};
+
+static const Option restore_options[] = {
+    { .name = "name", .argument = "NAME", .help = "use another name for this node" },
+    { .name = "address",
+      .argument = "ADDRESS",
+      .repeats = true,
+      .help = "use another name or IP address by which others reach this machine" },
+    { .name = "rpc", .argument = "ADDRESS", .help = "where to listen for nodes" },
+    { .name = "api",
+      .argument = "ADDRESS",
+      .help = "where to listen for the API and joining machines" },
+    { .name = "health",
+      .argument = "ADDRESS",
+      .help = "where to answer health checks without TLS" },
+    FOUNDING_USER_OPTION,
+    { 0 },
+};
+
+static const Option options[] = {
     CLUSTER_OPTIONS,
     OUTPUT_OPTION("text|json", "text", "how to print"),
     { 0 },
 };
 
-static const Example examples[] = {
-    { "eden backup create blue.backup", "while the server runs" },
-    { "eden backup verify blue.backup", "all of it can be read, and is a cluster" },
-    { "eden backup restore blue.backup", "on a fresh machine in place of the old server" },
-    { "eden backup restore blue.backup --name s2 --address 10.0.0.6",
-      "as another node at another address" },
+static const Verb verbs[] = {
+    { .name = "create",
+      .args = { { "[FILE]", WORD_FILE } },
+      .help = "Write a backup of the cluster to a file.",
+      .text = "Asks the server on this machine for everything that makes up the cluster: its\n"
+              "store at one revision, its settings, and its CA WITH THE KEY. Whoever has the\n"
+              "file can become the cluster. It is readable by its owner alone (0600); keep it\n"
+              "as safe as the server. The default of FILE is made of the name of the cluster\n"
+              "and the time. An existing file is not replaced.",
+      .examples = { { "eden backup create blue.backup", "while the server runs" } },
+      .run = run_create },
+    { .name = "verify",
+      .args = { { "FILE", WORD_FILE } },
+      .help = "Check that a backup can be restored.",
+      .text = "Reads all of it and checks every digest, that the store opens and its records\n"
+              "can be read, and that the CA is that of the cluster. If the file is damaged,\n"
+              "the exit code is 1 and the location is printed.",
+      .options = verify_options,
+      .examples = { { "eden backup verify blue.backup", "check that it can be restored" } },
+      .run = run_verify },
+    { .name = "restore",
+      .args = { { "FILE", WORD_FILE } },
+      .help = "Make this machine the server of the cluster in a backup.",
+      .text = "Verifies the backup first. This machine must not belong to a cluster. The\n"
+              "server gets its own keys and certificates from the restored CA, and nodes read\n"
+              "everything again when they reconnect. They know their server by its name and\n"
+              "address: if these change, nodes have to join again.\n"
+              "\n"
+              "The cluster is in the state of the time of the backup: nodes, tokens and user\n"
+              "certificates that were revoked or removed since then are valid again. A warning\n"
+              "says so, with the time of the backup, and lists the commands to review them.",
+      .options = restore_options,
+      .examples = { { "eden backup restore blue.backup",
+                      "on a fresh machine in place of the old server" },
+                    { "eden backup restore blue.backup --name s2 --address 10.0.0.6",
+                      "as another node at another address" } },
+      .run = run_restore },
     { 0 },
 };
 
 const Command command_backup = {
     .name = "backup",
     .group = GROUP_CLUSTER,
-    .args = "create|verify|restore [FILE]",
-    .args_min = 1,
-    .args_max = 2,
-    .word = WORD_FILE,
-    .choices = "create|verify|restore",
     .help = "Create, verify and restore backups of a cluster.",
-    .text =
-        "'create' asks the server on this machine for everything that makes the cluster: its "
-        "store\n"
-        "at one revision, its settings, and its CA WITH THE KEY. Whoever has the file can become\n"
-        "the cluster: it is written for its owner alone (0600), keep it as safe as the server.\n"
-        "Without FILE it is called by cluster and time. A file that is there is not replaced.\n"
-        "\n"
-        "'verify' reads all of a backup: every digest, that the store opens and its records can "
-        "be\n"
-        "read, that the CA is that of the cluster. One that is damaged is exit code 1, with the\n"
-        "place. 'restore' does the same first, then makes this machine the server of the cluster;\n"
-        "it must belong to none. The server gets keys and certificates of its own from the "
-        "restored\n"
-        "CA, and nodes read everything anew when they come back. They know their server by its\n"
-        "name and address: with others, they have to join again.\n"
-        "\n"
-        "A restored cluster is as it was when the backup was made: nodes, tokens and user\n"
-        "certificates that were revoked or removed since then are valid again. 'restore' warns "
-        "of it,\n"
-        "with the time of the backup, and lists the commands to review them.",
     .options = options,
-    .examples = examples,
-    .run = backup_run,
+    .verbs = verbs,
 };

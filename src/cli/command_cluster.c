@@ -4,7 +4,6 @@
 #include "cli/daemon_command.h"
 #include "cli/output.h"
 #include "cli/table.h"
-#include "cli/verbs.h"
 #include "server/repair.h"
 
 /* A store that is in use is that of a server that runs. */
@@ -159,74 +158,60 @@ static int repair_record(Invocation *invocation, const char *key)
 static int run_repair(Invocation *invocation)
 {
     bool accepts = invocation_flag(invocation, "accept-loss");
-    if (accepts == (invocation->arg_count > 1)) {
-        return usage_error(invocation, "'cluster repair' takes either KEY or --accept-loss");
+    if (accepts == (invocation->arg_count > 0)) {
+        return usage_error(invocation, "give either KEY or --accept-loss");
     }
-    return accepts ? accept_loss(invocation) : repair_record(invocation, invocation->args[1]);
+    return accepts ? accept_loss(invocation) : repair_record(invocation, invocation->args[0]);
 }
 
-/* --- All of them ----------------------------------------------------------------------------- */
-
-static const Verb verbs[] = {
-    { "check", "", 0, 0, run_check },
-    { "repair", "[KEY]", 0, 1, run_repair },
+static const Option repair_options[] = {
+    { .name = "accept-loss",
+      .help = "continue without acknowledged writes that the store has lost" },
+    { .name = "delete", .help = "delete a record that has no readable value in the history" },
     { 0 },
 };
 
-static int cluster_run(Invocation *invocation)
-{
-    return verbs_run(invocation, verbs);
-}
-
 static const Option options[] = {
-    { .name = "accept-loss",
-      .verbs = "repair",
-      .help = "continue without acknowledged writes that the store has lost" },
-    { .name = "delete",
-      .verbs = "repair",
-      .help = "delete a record that has no readable value in the history" },
     STATE_DIR_OPTION,
     OUTPUT_OPTION("text|json", "text", "how to print"),
     { 0 },
 };
 
-static const Example examples[] = {
-    { "eden cluster check", "while the server is stopped" },
-    { "eden cluster repair /eden/internal/pki/revocations", "put its last readable value back" },
-    { "eden cluster repair --accept-loss", "continue with a store that has lost writes" },
+static const Verb verbs[] = {
+    { .name = "check",
+      .help = "Check the store for damage.",
+      .text = "Reads every page of the store and every record in it, and compares the store\n"
+              "with the mark of the last acknowledged write beside it. It changes nothing. If\n"
+              "something is wrong, the exit code is 1.",
+      .examples = { { "eden cluster check", "while the server is stopped" } },
+      .run = run_check },
+    { .name = "repair",
+      .args = { { "[KEY]" } },
+      .help = "Repair a record, or accept lost writes.",
+      .text = "With KEY, saves a record that cannot be read to a file in the server's\n"
+              "directory and restores its newest readable value from the history. If there is\n"
+              "none, --delete deletes the record. Think before you delete the list of\n"
+              "revocations: revoked certificates become valid again, until 'eden pki rotate'\n"
+              "has replaced the CA.\n"
+              "\n"
+              "With --accept-loss, continues with a store that has lost acknowledged writes,\n"
+              "for example because its write-ahead log was removed. It skips revisions, so\n"
+              "that nodes and watches that have seen the lost writes read everything again.\n"
+              "The alternative is to restore a backup ('eden backup restore'). A store with\n"
+              "damaged pages can only be replaced by a backup.",
+      .options = repair_options,
+      .examples = { { "eden cluster repair /eden/internal/pki/revocations",
+                      "restore its last readable value" },
+                    { "eden cluster repair --accept-loss",
+                      "continue with a store that has lost writes" } },
+      .run = run_repair },
     { 0 },
 };
 
 const Command command_cluster = {
     .name = "cluster",
     .group = GROUP_CLUSTER,
-    .args = "check|repair [KEY]",
-    .args_min = 1,
-    .args_max = 2,
-    .choices = "check|repair",
     .help = "Check and repair the store of a cluster while its server is stopped.",
-    .text =
-        "'check' reads every page of the store and every record in it, and compares the store "
-        "with\n"
-        "the mark of the last acknowledged write beside it. It changes nothing. What is wrong is "
-        "exit\n"
-        "code 1.\n"
-        "\n"
-        "'repair KEY' saves a record that cannot be read to a file in the server's directory and "
-        "puts\n"
-        "its newest readable value from the history back. If there is none, --delete deletes the\n"
-        "record. Think before you delete the list of revocations: certificates that were revoked "
-        "are\n"
-        "valid again, until 'eden pki rotate' has replaced the CA.\n"
-        "\n"
-        "'repair --accept-loss' continues with a store that has lost acknowledged writes, for "
-        "example\n"
-        "because its write-ahead log was removed. It skips revisions, so that nodes and watches "
-        "which\n"
-        "have seen the lost writes read everything again. Restoring a backup ('eden backup "
-        "restore')\n"
-        "is the other way. A store with damaged pages can only be replaced by a backup.",
     .options = options,
-    .examples = examples,
-    .run = cluster_run,
+    .verbs = verbs,
 };

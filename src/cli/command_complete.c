@@ -1,30 +1,19 @@
 /* eden complete: names for the scripts of `eden completion`. */
 #include "base/bug.h"
 #include "cli/cluster_client.h"
+#include "cli/completion.h"
 #include "cli/live_names.h"
 
-static const WordKind kinds[] = { WORD_NODE, WORD_TOKEN, WORD_ROLE, WORD_CONTEXT };
-
+/* "node", "token" ... */
 static WordKind kind_of(const char *name)
 {
+    static const WordKind kinds[] = { WORD_NODE, WORD_TOKEN, WORD_ROLE, WORD_CONTEXT };
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         if (strcmp(word_kind_name(kinds[i]), name) == 0) {
             return kinds[i];
         }
     }
     BUG("the row lists the choices");
-}
-
-static void show_contexts(const Invocation *invocation)
-{
-    Contexts contexts;
-    Error err;
-    if (contexts_load(invocation->arena, contexts_directory(invocation->arena), &contexts, &err)) {
-        for (uint32_t i = 0; i < contexts.count; i++) {
-            stream_put_format(invocation->out, "%" STR_FMT "\n", STR_ARG(contexts.items[i].name));
-        }
-    }
-    stream_put_format(invocation->out, CONTEXT_LOCAL "\n");
 }
 
 /* The value of --NAME among the words of an unfinished line, as "--NAME VALUE", "--NAME=VALUE", or as
@@ -61,7 +50,7 @@ static Invocation with_typed(const Invocation *invocation)
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const char *value = typed(invocation, names[i]);
         if (value != NULL) {
-            const Option *option = option_find(invocation->command, str_from_c(names[i]));
+            const Option *option = option_find(invocation->command, NULL, str_from_c(names[i]));
             like.given[like.given_count++] = (Given){ option, value };
         }
     }
@@ -70,15 +59,17 @@ static Invocation with_typed(const Invocation *invocation)
 
 static int complete_run(Invocation *invocation)
 {
-    WordKind kind = kind_of(invocation->args[0]);
+    const char *what = invocation->args[0];
     Invocation like = with_typed(invocation);
-    if (kind == WORD_CONTEXT) {
-        show_contexts(invocation);
-    } else if (invocation_flag(invocation, "refresh")) {
-        live_names_refresh(&like, kind);
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    if (strcmp(what, "line") == 0) {
+        completion_write(&like, invocation->args + 1, invocation->arg_count - 1, &text);
+    } else if (invocation_flag(invocation, "refresh") && kind_of(what) != WORD_CONTEXT) {
+        live_names_refresh(&like, kind_of(what));
     } else {
-        stream_put(invocation->out, live_names_show(&like, kind));
+        completion_put_live(&like, kind_of(what), &text);
     }
+    stream_put(invocation->out, buf_str(&text));
     return EXIT_OK;
 }
 
@@ -89,6 +80,7 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
+    { "eden complete line -- eden nodes ''", "what may follow 'eden nodes'" },
     { "eden complete node -- eden nodes show we", "the names of nodes" },
     { "eden complete context", "the names of contexts" },
     { 0 },
@@ -97,18 +89,18 @@ static const Example examples[] = {
 const Command command_complete = {
     .name = "complete",
     .group = GROUP_SYSTEM,
-    .args = "node|token|role|context [WORD...]",
-    .args_min = 1,
-    .args_max = UINT32_MAX,
-    .choices = "node|token|role|context",
-    .help = "Print live names, for the completion of shells.",
-    .text =
-        "The scripts of 'eden completion' call it, with the words of the line so far, of which\n"
-        "--context and --run-dir say which server knows the names. They come from a cache in\n"
-        "eden/ of XDG_CACHE_HOME or ~/.cache, which holds nothing but names, for 30 seconds; what "
-        "is\n"
-        "older is still printed, and renewed meanwhile. It never waits longer than a moment, and\n"
-        "where no server answers it prints what was known last.",
+    .args = { { "KIND", .choices = "line|node|token|role|context" }, { "[WORD...]" } },
+    .help = "Print what a shell can complete a command line with.",
+    .text = "The scripts of 'eden completion' call it. With 'line', WORD... is the line up\n"
+            "to the cursor, of which the last word is incomplete. The first line of the\n"
+            "output is 'files' or 'directories' if that word is one, else 'words'; the lines\n"
+            "that follow are candidates, with a tab between a word and its help.\n"
+            "\n"
+            "The other kinds print names: of contexts, or of what the server knows.\n"
+            "--context and --run-dir among the words choose the server. Its names are cached\n"
+            "in eden/ of XDG_CACHE_HOME or ~/.cache. Names older than 30 seconds are still\n"
+            "printed, and refreshed in the background. If no server responds quickly, the\n"
+            "cached names are printed.",
     .options = options,
     .examples = examples,
     .run = complete_run,

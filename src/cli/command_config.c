@@ -1,7 +1,6 @@
 /* eden config: what is set for the whole cluster. */
 #include "cli/kind_command.h"
 #include "cli/kind_watch.h"
-#include "cli/verbs.h"
 
 static const Kind *kind(void)
 {
@@ -28,7 +27,7 @@ static int run_list(Invocation *invocation)
 {
     return kind_run_list_as(invocation, kind(), kind_print_table,
                             "nothing is set; 'eden config set title=Production' sets a title, "
-                            "'eden schema Config' tells what else there is");
+                            "'eden schema Config' shows all fields");
 }
 
 static int run_delete(Invocation *invocation)
@@ -36,53 +35,54 @@ static int run_delete(Invocation *invocation)
     return kind_run_delete(invocation, kind());
 }
 
-static int config_run(Invocation *invocation)
-{
-    static const Verb verbs[] = {
-        { "list", "", 0, 0, run_list },
-        { "show", "", 0, 0, run_show },
-        { "get", "", 0, 0, run_show },
-        { "set", "FIELD=VALUE or FIELD-, one or more", 1, UINT32_MAX, run_set },
-        { "delete", "NAME...", 1, UINT32_MAX, run_delete },
-        { 0 },
-    };
-    return verbs_run(invocation, verbs);
-}
+#define NAME_OPTION                                                \
+    {                                                              \
+        .name = "name", .argument = "NAME", .fallback = "cluster", \
+        .help = "which object; eden itself uses only 'cluster'"    \
+    }
+static const Option list_options[] = { SELECTOR_OPTION, WATCH_OPTION, { 0 } };
+static const Option name_options[] = { NAME_OPTION, { 0 } };
 
 static const Option options[] = {
-    { .name = "name",
-      .verbs = "show|set",
-      .argument = "NAME",
-      .fallback = "cluster",
-      .help = "which object; eden itself uses only 'cluster'" },
-    SELECTOR_OPTION,
-    WATCH_OPTION,
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };
 
-static const Example examples[] = {
-    { "eden config set title=Production color=red", "to tell it from other clusters" },
-    { "eden config show", "what is set" },
-    { "eden config set color-", "unset one field" },
+static const Verb verbs[] = {
+    { .name = "list",
+      .is_default = true,
+      .help = "List the objects that hold settings.",
+      .options = list_options,
+      .run = run_list },
+    { .name = "show",
+      .alias = "get",
+      .help = "Show the settings.",
+      .options = name_options,
+      .examples = { { "eden config show", "all settings" } },
+      .run = run_show },
+    { .name = "set",
+      .args = { { "SETTING...", WORD_SETTING } },
+      .help = "Change settings.",
+      .text = "SETTING is FIELD=VALUE, FIELD:=JSON for values that are not text, or FIELD- to\n"
+              "unset a field. Fields that are not named do not change. 'eden schema Config'\n"
+              "shows which fields exist.",
+      .options = name_options,
+      .examples = { { "eden config set title=Production color=red",
+                      "tell this cluster from others" },
+                    { "eden config set color-", "unset a field" } },
+      .run = run_set },
+    { .name = "delete",
+      .args = { { "NAME..." } },
+      .help = "Delete objects that hold settings.",
+      .run = run_delete },
     { 0 },
 };
 
 const Command command_config = {
     .name = "config",
     .group = GROUP_CLUSTER,
-    .args = "[list|show|set|delete] [FIELD=VALUE...]",
-    .args_max = UINT32_MAX,
-    .word = WORD_SETTING,
-    .choices = "list|show|get|set|delete",
     .help = "Show and set cluster-wide settings.",
-    .text =
-        "'show' prints what is set; 'get' is the same.\n"
-        "\n"
-        "'set' takes FIELD=VALUE, FIELD:=JSON for what is no text, and FIELD- to unset a field;\n"
-        "what is not named stays. 'eden schema Config' tells which fields there are.",
     .options = options,
-    .examples = examples,
-    .run = config_run,
+    .verbs = verbs,
 };

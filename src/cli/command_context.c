@@ -6,7 +6,6 @@
 #include "cli/credential_left.h"
 #include "cli/output.h"
 #include "cli/table.h"
-#include "cli/verbs.h"
 #include "cluster/access_token.h"
 #include "pki/certificate.h"
 
@@ -20,7 +19,7 @@ static int unknown(const Invocation *invocation, const Contexts *contexts, Str n
     Str near = contexts_near(contexts, name);
     bool is_first = contexts->count == 0 && near.len == 0;
     return usage_error_near(invocation, near, "there is no context '%" STR_FMT "'%s", STR_ARG(name),
-                            is_first ? "; 'eden login https://SERVER:1338 --name NAME' makes one"
+                            is_first ? "; 'eden login https://SERVER:1338 --name NAME' creates one"
                                      : "");
 }
 
@@ -170,7 +169,7 @@ static int run_show(Invocation *invocation)
         return fail(invocation, &err);
     }
     Str used = used_name(&contexts);
-    Str name = invocation->arg_count > 1 ? str_from_c(invocation->args[1]) : used;
+    Str name = invocation->arg_count > 0 ? str_from_c(invocation->args[0]) : used;
     const Context *found = contexts_find(&contexts, name);
     if (found == NULL && !str_eq_c(name, CONTEXT_LOCAL)) {
         return unknown(invocation, &contexts, name);
@@ -219,15 +218,15 @@ static int check_name(const Invocation *invocation, Str directory, Str name, boo
     if (contexts_find(out, name) != NULL || (is_local && !removes)) {
         return EXIT_OK;
     }
-    return is_local ? usage_error(invocation,
-                                  "'" CONTEXT_LOCAL "' is always there, and cannot be removed")
-                    : unknown(invocation, out, name);
+    return is_local
+               ? usage_error(invocation, "'" CONTEXT_LOCAL "' always exists, and cannot be removed")
+               : unknown(invocation, out, name);
 }
 
 static int change(Invocation *invocation, bool removes)
 {
     Arena *arena = invocation->arena;
-    Str directory = contexts_directory(arena), name = str_from_c(invocation->args[1]);
+    Str directory = contexts_directory(arena), name = str_from_c(invocation->args[0]);
     AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
     Contexts contexts;
     Error err;
@@ -278,29 +277,33 @@ static int run_remove(Invocation *invocation)
     return change(invocation, true);
 }
 
-static int context_run(Invocation *invocation)
-{
-    static const Verb verbs[] = {
-        { "list", "", 0, 0, run_list },
-        { "use", "CONTEXT", 1, 1, run_use },
-        { "show", "[CONTEXT]", 0, 1, run_show },
-        { "remove", "CONTEXT", 1, 1, run_remove },
-        { 0 },
-    };
-    return invocation->arg_count == 0 ? run_list(invocation) : verbs_run(invocation, verbs);
-}
-
 static const Option options[] = {
     OUTPUT_OPTION("table|json|yaml|name", "table", "how to print"),
     { 0 },
 };
 
-static const Example examples[] = {
-    { "eden context", "which there are, and which one commands ask" },
-    { "eden context use prod", "from now on, until another one is used" },
-    { "eden nodes list --context prod", "this once" },
-    { "eden context use local", "the server on this machine again" },
-    { "eden context remove prod", "forget it, with its token" },
+static const Verb verbs[] = {
+    { .name = "list",
+      .is_default = true,
+      .help = "List contexts, with a mark at the current one.",
+      .examples = { { "eden context", "all contexts, and which one is current" } },
+      .run = run_list },
+    { .name = "use",
+      .args = { { "CONTEXT", WORD_CONTEXT } },
+      .help = "Make a context the current one.",
+      .examples = { { "eden context use prod", "for all following commands" },
+                    { "eden nodes list --context prod", "for one command" },
+                    { "eden context use local", "the server on this machine again" } },
+      .run = run_use },
+    { .name = "show",
+      .args = { { "[CONTEXT]", WORD_CONTEXT } },
+      .help = "Show one context; default: the current one.",
+      .run = run_show },
+    { .name = "remove",
+      .args = { { "CONTEXT", WORD_CONTEXT } },
+      .help = "Forget a context.",
+      .examples = { { "eden context remove prod", "forget the cluster and its token" } },
+      .run = run_remove },
     { 0 },
 };
 
@@ -308,21 +311,11 @@ const Command command_context = {
     .name = "context",
     .alias = "contexts",
     .group = GROUP_CLUSTER,
-    .args = "[list|use|show|remove] [CONTEXT]",
-    .args_max = 2,
-    .word = WORD_CONTEXT,
-    .choices = "list|use|show|remove",
     .help = "List and choose the clusters that commands ask.",
-    .text =
-        "A context is a cluster that you have logged in to: its servers, its CA, your token. "
-        "'list',\n"
-        "which is also what happens without a word, marks the one that commands ask; 'use' makes\n"
-        "another one the current one, 'show' tells more of one, 'remove' forgets it. '--context' "
-        "and\n"
-        "EDEN_CONTEXT choose one for a command. 'local' is the server on this machine, by its "
-        "socket,\n"
-        "and is always there. Secrets are not shown.",
+    .text = "A context is a cluster that you have logged in to: its servers, its CA, your\n"
+            "token. Commands use the current context; --context or EDEN_CONTEXT choose\n"
+            "another one for a single command. 'local' is the server on this machine, by its\n"
+            "socket, and always exists. Secrets are not shown.",
     .options = options,
-    .examples = examples,
-    .run = context_run,
+    .verbs = verbs,
 };

@@ -26,10 +26,7 @@ static const Example examples[] = {
 const Command command_convert = {
     .name = "convert",
     .group = GROUP_AUTHOR,
-    .args = "FILE",
-    .args_min = 1,
-    .args_max = 1,
-    .word = WORD_FILE,
+    .args = { { "FILE", WORD_FILE } },
     .help = "Convert YAML to JSON, or JSON to YAML.",
     .text =
         "FILE is YAML, or JSON if its name ends in .json; '-' is standard input. Several YAML\n"

@@ -45,10 +45,7 @@ static const Example examples[] = {
 const Command command_delete = {
     .name = "delete",
     .group = GROUP_CLUSTER,
-    .args = "KEY",
-    .args_min = 1,
-    .args_max = 1,
-    .word = WORD_TEXT,
+    .args = { { "KEY" } },
     .help = "Delete keys of the store, for debugging.",
     .text =
         "A key that is not there is an error; with --prefix there may be none. Keys below /eden\n"

@@ -531,8 +531,7 @@ static const Example examples[] = {
 const Command command_dev = {
     .name = "dev",
     .group = GROUP_CLUSTER,
-    .args = "[COMMAND...]",
-    .args_max = UINT32_MAX,
+    .args = { { "[COMMAND...]" } },
     .help = "Run a temporary cluster on this machine.",
     .text =
         "Starts a server and agents, each in a copy of this machine with its own files, "

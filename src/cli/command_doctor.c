@@ -137,7 +137,6 @@ static const Example examples[] = {
 const Command command_doctor = {
     .name = "doctor",
     .group = GROUP_CLUSTER,
-    .args = "",
     .help = "Find what is wrong with this node or cluster.",
     .text =
         "Looks at this machine's files, certificates, clock and daemons, at the servers it knows,\n"

@@ -72,9 +72,7 @@ static const Example examples[] = {
 const Command command_eval = {
     .name = "eval",
     .group = GROUP_AUTHOR,
-    .args = "EXPR",
-    .args_min = 0,
-    .args_max = 1,
+    .args = { { "[EXPR]" } },
     .help = "Print the value of an expression as JSON.",
     .text =
         "EXPR is what a template has between '{{' and '}}'. Variables come from -v and -D, in "

@@ -102,9 +102,7 @@ static const Example examples[] = {
 const Command command_explain = {
     .name = "explain",
     .group = GROUP_SYSTEM,
-    .args = "[NAME]...",
-    .args_max = UINT32_MAX,
-    .word = WORD_SUBJECT,
+    .args = { { "[NAME...]", WORD_SUBJECT } },
     .help =
         "Explain an action, key of a step, problem code, filter, test, function, method, kind of "
         "objects or command.",

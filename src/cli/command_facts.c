@@ -237,10 +237,7 @@ static const Example examples[] = {
 const Command command_facts = {
     .name = "facts",
     .group = GROUP_OPERATE,
-    .args = "[NAME...]",
-    .args_min = 0,
-    .args_max = UINT32_MAX,
-    .word = WORD_FACT,
+    .args = { { "[NAME...]", WORD_FACT } },
     .help = "Show what this machine, or a node of the cluster, is.",
     .text =
         "Facts are what a site knows of the machine as 'server': name, operating system,\n"

@@ -173,10 +173,7 @@ static const Example examples[] = {
 const Command command_get = {
     .name = "get",
     .group = GROUP_CLUSTER,
-    .args = "KEY",
-    .args_min = 1,
-    .args_max = 1,
-    .word = WORD_TEXT,
+    .args = { { "KEY" } },
     .help = "Read keys of the store, for debugging.",
     .text =
         "The value is printed as it is, with a line end when it has none. With -o json it comes\n"

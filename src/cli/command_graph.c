@@ -50,10 +50,7 @@ static const Example examples[] = {
 const Command command_graph = {
     .name = "graph",
     .group = GROUP_AUTHOR,
-    .args = "PATH",
-    .args_min = 1,
-    .args_max = 1,
-    .word = WORD_FILE,
+    .args = { { "PATH", WORD_FILE } },
     .help = "Show which steps wait for which.",
     .text = "PATH is a site, or one file of steps. Shows the steps of this node in the order that\n"
             "one after another takes them, and below each what it depends on: requisites as they\n"

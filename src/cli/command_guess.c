@@ -44,23 +44,12 @@ static Str by_meaning(Str word)
     return STR_EMPTY;
 }
 
-static bool has_operation(const Command *command, Str name)
-{
-    Str rest = str_from_c(command->choices == NULL ? "" : command->choices), one;
-    while (str_split_next(&rest, '|', &one)) {
-        if (str_eq(one, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* "nodes ping" for 'ping'. */
-static Str by_operation(Arena *arena, Str word)
+static Str by_verb(Arena *arena, Str word)
 {
     const Command *found = NULL;
     for (size_t i = 0; commands[i] != NULL; i++) {
-        if (has_operation(commands[i], word)) {
+        if (verb_find(commands[i], word) != NULL) {
             if (found != NULL) {
                 return STR_EMPTY;
             }
@@ -78,7 +67,7 @@ static Str by_parts(Arena *arena, Str word)
         const Command *command =
             memchr("-_.:/", word.data[i], 5) == NULL ? NULL : command_find(str_slice(word, 0, i));
         Str behind = str_from_offset(word, i + 1);
-        if (command != NULL && has_operation(command, behind)) {
+        if (command != NULL && verb_find(command, behind) != NULL) {
             return arena_format(arena, "%s %" STR_FMT, command->name, STR_ARG(behind));
         }
     }
@@ -105,7 +94,7 @@ Str command_guess(Arena *arena, Str word)
     if (found.len == 0 && subject_topic_find(word) != NULL) {
         found = arena_format(arena, "help %" STR_FMT, STR_ARG(word));
     }
-    found = found.len > 0 ? found : by_operation(arena, word);
+    found = found.len > 0 ? found : by_verb(arena, word);
     found = found.len > 0 ? found : by_parts(arena, word);
     return found.len > 0 ? found : by_letters(word);
 }

@@ -30,16 +30,14 @@ static void write_all_pages(Arena *arena, Buf *out)
     }
 }
 
-/* 'eden help nodes ping': what is to be known of it stands with its command. */
-static bool has_verb(const Command *command, const char *verb)
+static void write_command(const Subject *subject, const Verb *verb, bool markdown, Buf *out)
 {
-    Str rest = str_from_c(command == NULL || command->choices == NULL ? "" : command->choices), one;
-    while (str_split_next(&rest, '|', &one)) {
-        if (str_eq_c(one, verb)) {
-            return true;
-        }
+    if (verb != NULL) {
+        markdown ? help_markdown_verb(subject->command, verb, out)
+                 : help_write_verb(subject->command, verb, out);
+    } else {
+        markdown ? help_markdown_subject(subject, out) : help_write_command(subject->command, out);
     }
-    return false;
 }
 
 static int help_run(Invocation *invocation)
@@ -52,7 +50,10 @@ static int help_run(Invocation *invocation)
     if (!about_all && subject.command == NULL && topic == NULL) {
         return unknown(invocation, name);
     }
-    if (invocation->arg_count > 1 && !has_verb(subject.command, invocation->args[1])) {
+    const Verb *verb = invocation->arg_count > 1 && subject.command != NULL
+                           ? verb_find(subject.command, str_from_c(invocation->args[1]))
+                           : NULL;
+    if (invocation->arg_count > 1 && verb == NULL) {
         return usage_error(invocation, "there is no '%s %s'; 'eden help %s' shows all there is",
                            invocation->args[0], invocation->args[1], invocation->args[0]);
     }
@@ -70,8 +71,7 @@ static int help_run(Invocation *invocation)
     if (about_all) {
         markdown ? write_all_pages(arena, &text) : help_write_overview(&text);
     } else if (subject.command != NULL) {
-        markdown ? help_markdown_subject(&subject, &text)
-                 : help_write_command(subject.command, &text);
+        write_command(&subject, verb, markdown, &text);
     } else if (markdown) {
         help_markdown_topic(arena, topic, &text);
     } else {
@@ -91,6 +91,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden help render", "options and examples of one command" },
+    { "eden help nodes approve", "the same of one verb of a command" },
     { "eden help filters", "a list of all filters" },
     { "eden help -o json", "all commands and options, for another program" },
     { "eden help filters -o markdown", "a page of the reference" },
@@ -100,9 +101,7 @@ static const Example examples[] = {
 const Command command_help = {
     .name = "help",
     .group = GROUP_SYSTEM,
-    .args = "[COMMAND|TOPIC] [VERB]",
-    .args_max = 2,
-    .word = WORD_TOPIC,
+    .args = { { "[COMMAND|TOPIC]", WORD_TOPIC }, { "[VERB]", WORD_VERB } },
     .help = "Show help for commands and topics.",
     .options = options,
     .examples = examples,

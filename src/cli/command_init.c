@@ -165,7 +165,7 @@ static const Option options[] = {
       .argument = "ADDRESS",
       .help =
           "where to answer health checks without TLS, such as 127.0.0.1:8080; default: nowhere" },
-    FOUNDING_USER_OPTION(NULL),
+    FOUNDING_USER_OPTION,
     STATE_DIR_OPTION,
     OUTPUT_OPTION("text|json", "text", "how to print the result"),
     { 0 },
@@ -183,7 +183,6 @@ static const Example examples[] = {
 const Command command_init = {
     .name = "init",
     .group = GROUP_CLUSTER,
-    .args = "",
     .help = "Create a cluster on this machine.",
     .text =
         "Makes the cluster's CA, its store and the certificates of this machine, its first\n"

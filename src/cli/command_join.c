@@ -311,7 +311,6 @@ static const Example examples[] = {
 const Command command_join = {
     .name = "join",
     .group = GROUP_CLUSTER,
-    .args = "",
     .help = "Make this machine a node of a cluster.",
     .text =
         "On a server, 'eden tokens create' prints the whole line to run here: with a token, the\n"

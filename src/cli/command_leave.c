@@ -135,7 +135,6 @@ static const Example examples[] = {
 const Command command_leave = {
     .name = "leave",
     .group = GROUP_CLUSTER,
-    .args = "",
     .help = "Remove this machine from its cluster.",
     .text =
         "The agent asks its server to remove this node, whose certificates are refused from then\n"

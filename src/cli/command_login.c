@@ -436,8 +436,7 @@ static const Example examples[] = {
 const Command command_login = {
     .name = "login",
     .group = GROUP_CLUSTER,
-    .args = "[SERVER]",
-    .args_max = 1,
+    .args = { { "[SERVER]" } },
     .help = "Work with a cluster from this machine.",
     .text =
         "SERVER is https://NAME:PORT, of which the port is 1338 unless you say so. From then on\n"

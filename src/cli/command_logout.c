@@ -106,9 +106,7 @@ static const Example examples[] = {
 const Command command_logout = {
     .name = "logout",
     .group = GROUP_CLUSTER,
-    .args = "[CONTEXT]",
-    .args_max = 1,
-    .word = WORD_CONTEXT,
+    .args = { { "[CONTEXT]", WORD_CONTEXT } },
     .help = "Forget the token or certificate of a context.",
     .text =
         "The address of the server and its CA are kept: 'eden login' asks for a new token only.\n"

@@ -3,7 +3,6 @@
 #include "cli/output.h"
 #include "cli/subject_value.h"
 #include "cli/table.h"
-#include "cli/verbs.h"
 #include "modules/extension.h"
 #include "modules/modules.h"
 #include "modules/signature.h"
@@ -16,6 +15,13 @@ typedef struct Work {
     Inputs inputs;
     const char *trust;
 } Work;
+
+static void work_init(Work *work, Invocation *invocation)
+{
+    work->invocation = invocation;
+    work->trust = node_trust_path(invocation_text(invocation, "config-dir"));
+    inputs_init(&work->inputs, invocation->arena);
+}
 
 static void add_error(Work *work, const Error *err)
 {
@@ -67,25 +73,23 @@ static bool make_keys(const Work *work, const char *path, const char *public_pat
     return ok;
 }
 
-static int run_keygen(Work *work)
+static int run_keygen(Invocation *invocation)
 {
-    Invocation *invocation = work->invocation;
-    if (invocation->arg_count != 2) {
-        return usage_error(invocation, "'modules keygen' takes the name of one file to make");
-    }
-    const char *path = invocation->args[1];
+    Work work;
+    const char *path = invocation->args[0];
     Str public_path = arena_format(invocation->arena, "%s.pub", path);
     char id[ED25519_ID + 1];
     Error err;
-    if (!make_keys(work, path, arena_copy_c(invocation->arena, public_path), id, &err)) {
-        return fail(work, &err);
+    work_init(&work, invocation);
+    if (!make_keys(&work, path, arena_copy_c(invocation->arena, public_path), id, &err)) {
+        return fail(&work, &err);
     }
     if (invocation_prints(invocation, "json")) {
         Map *map = map_new(invocation->arena, 4);
-        set(work, map, "format", value_string(STR("eden.key/1")));
-        set(work, map, "id", value_string(str_from_c(id)));
-        set(work, map, "private", value_string(str_from_c(path)));
-        set(work, map, "public", value_string(public_path));
+        set(&work, map, "format", value_string(STR("eden.key/1")));
+        set(&work, map, "id", value_string(str_from_c(id)));
+        set(&work, map, "private", value_string(str_from_c(path)));
+        set(&work, map, "public", value_string(public_path));
         return output_json(invocation, value_map(map));
     }
     stream_put_format(invocation->out,
@@ -129,8 +133,8 @@ static bool add_paths(Work *work, const char *given, Paths *out, Error *err)
 static bool get_paths(Work *work, Paths *out, Error *err)
 {
     Invocation *invocation = work->invocation;
-    bool ok = invocation->arg_count > 1 || add_paths(work, ".", out, err);
-    for (uint32_t i = 1; ok && i < invocation->arg_count; i++) {
+    bool ok = invocation->arg_count > 0 || add_paths(work, ".", out, err);
+    for (uint32_t i = 0; ok && i < invocation->arg_count; i++) {
         ok = add_paths(work, invocation->args[i], out, err);
     }
     return ok;
@@ -169,29 +173,30 @@ static bool sign_one(Work *work, const Ed25519Private *key, Str path, Error *err
            file_write_atomic(signature_path(work, path), signature, err);
 }
 
-static int run_sign(Work *work)
+static int run_sign(Invocation *invocation)
 {
-    Invocation *invocation = work->invocation;
+    Work work;
     const char *key_path = invocation_text(invocation, "key");
     Paths paths = { 0 };
     Ed25519Private key;
     Error err;
     Str text;
-    if (key_path == NULL || invocation->arg_count < 2) {
-        return usage_error(invocation, "'modules sign' takes --key KEY and the modules, or a site");
+    work_init(&work, invocation);
+    if (key_path == NULL) {
+        return usage_error(invocation, "--key FILE is missing");
     }
-    if (!get_paths(work, &paths, &err) ||
+    if (!get_paths(&work, &paths, &err) ||
         !file_read(invocation->arena, key_path, KEY_FILE_MAX, &text, &err)) {
-        return fail(work, &err);
+        return fail(&work, &err);
     }
     if (!private_key_parse(text, &key, &err)) {
         (void)error_wrap(&err, "%s", key_path);
-        return fail(work, &err);
+        return fail(&work, &err);
     }
     List *signed_ones = list_new(invocation->arena, paths.len);
     for (uint32_t i = 0; i < paths.len; i++) {
-        if (!sign_one(work, &key, paths.items[i], &err)) {
-            add_error(work, &err);
+        if (!sign_one(&work, &key, paths.items[i], &err)) {
+            add_error(&work, &err);
             continue;
         }
         list_push(invocation->arena, signed_ones, value_string(paths.items[i]));
@@ -200,18 +205,18 @@ static int run_sign(Work *work)
         }
     }
     ed25519_forget(&key);
-    if (invocation_prints(invocation, "json") && work->inputs.problems.errors == 0) {
+    if (invocation_prints(invocation, "json") && work.inputs.problems.errors == 0) {
         Map *map = map_new(invocation->arena, 2);
-        set(work, map, "format", value_string(STR("eden.signed/1")));
-        set(work, map, "signed", value_list(signed_ones));
+        set(&work, map, "format", value_string(STR("eden.signed/1")));
+        set(&work, map, "signed", value_list(signed_ones));
         return output_json(invocation, value_map(map));
     }
-    return inputs_report(&work->inputs, invocation);
+    return inputs_report(&work.inputs, invocation);
 }
 
 /* --- verify ------------------------------------------------------------------------------------ */
 
-/* What is told of a module by `verify` and `list`. */
+/* What `verify` and `list` print of a module. */
 typedef struct Entry {
     Str path;
     Str name;
@@ -311,22 +316,24 @@ static int print_entries(Work *work, const Entry *entries, uint32_t count, bool 
     return EXIT_OK;
 }
 
-static int run_verify(Work *work)
+static int run_verify(Invocation *invocation)
 {
-    Arena *arena = work->invocation->arena;
+    Work work;
+    Arena *arena = invocation->arena;
     Paths paths = { 0 };
     TrustedKeys keys;
     Error err;
-    if (!get_paths(work, &paths, &err) || !trusted_keys_load(arena, work->trust, &keys, &err)) {
-        return fail(work, &err);
+    work_init(&work, invocation);
+    if (!get_paths(&work, &paths, &err) || !trusted_keys_load(arena, work.trust, &keys, &err)) {
+        return fail(&work, &err);
     }
     VEC(Entry) entries = { 0 };
     bool all = true;
     for (uint32_t i = 0; i < paths.len; i++) {
-        VEC_PUSH(arena, &entries, verify_one(work, &keys, paths.items[i]));
+        VEC_PUSH(arena, &entries, verify_one(&work, &keys, paths.items[i]));
         all = all && VEC_LAST(&entries).reason.len == 0;
     }
-    (void)print_entries(work, entries.items, entries.len, false);
+    (void)print_entries(&work, entries.items, entries.len, false);
     return all ? EXIT_OK : EXIT_DENIED;
 }
 
@@ -345,17 +352,15 @@ static bool load_site(Work *work, const char *path, Extensions *out, Error *err)
     return true;
 }
 
-static int run_list(Work *work)
+static int run_list(Invocation *invocation)
 {
-    Invocation *invocation = work->invocation;
+    Work work;
     AUTO_CLEAR(Extensions) extensions = { 0 };
     Error err;
-    if (invocation->arg_count > 2) {
-        return usage_error(invocation, "'modules list' takes a site and nothing else");
-    }
-    if (!load_site(work, invocation->arg_count > 1 ? invocation->args[1] : ".", &extensions,
+    work_init(&work, invocation);
+    if (!load_site(&work, invocation->arg_count > 0 ? invocation->args[0] : ".", &extensions,
                    &err)) {
-        return fail(work, &err);
+        return fail(&work, &err);
     }
     VEC(Entry) entries = { 0 };
     for (uint32_t i = 0; i < extensions.count; i++) {
@@ -368,7 +373,7 @@ static int run_list(Work *work)
                         .module = extension->module };
         VEC_PUSH(invocation->arena, &entries, entry);
     }
-    return print_entries(work, entries.items, entries.len, true);
+    return print_entries(&work, entries.items, entries.len, true);
 }
 
 /* NAME is a module or one action of it; empty: all. */
@@ -400,20 +405,18 @@ static int print_subjects(const Invocation *invocation, const Subjects *subjects
     return EXIT_OK;
 }
 
-static int run_doc(Work *work)
+static int run_doc(Invocation *invocation)
 {
-    Invocation *invocation = work->invocation;
+    Work work;
     AUTO_CLEAR(Extensions) extensions = { 0 };
     Subjects subjects = { 0 };
     Error err;
-    if (invocation->arg_count > 3) {
-        return usage_error(invocation, "'modules doc' takes a site and the name of a module");
-    }
-    if (!load_site(work, invocation->arg_count > 1 ? invocation->args[1] : ".", &extensions,
+    work_init(&work, invocation);
+    if (!load_site(&work, invocation->arg_count > 0 ? invocation->args[0] : ".", &extensions,
                    &err)) {
-        return fail(work, &err);
+        return fail(&work, &err);
     }
-    Str name = invocation->arg_count > 2 ? str_from_c(invocation->args[2]) : STR_EMPTY;
+    Str name = invocation->arg_count > 1 ? str_from_c(invocation->args[1]) : STR_EMPTY;
     Str of = str_slice(name, 0, str_find(name, STR("."), 0));
     bool known = name.len == 0;
     for (uint32_t i = 0; i < extensions.count; i++) {
@@ -423,50 +426,31 @@ static int run_doc(Work *work)
         }
         known = true;
         if (extension->refused != NULL) {
-            problems_add_as(&work->inputs.problems,
-                            name.len > 0 ? SEVERITY_ERROR : SEVERITY_WARNING, "E0324", NULL, 0, 0,
-                            "the module '%s' cannot be used: %s", extension->name,
-                            extension->refused);
+            problems_add_as(&work.inputs.problems, name.len > 0 ? SEVERITY_ERROR : SEVERITY_WARNING,
+                            "E0324", NULL, 0, 0, "the module '%s' cannot be used: %s",
+                            extension->name, extension->refused);
         }
-        add_subjects(work, extension, name, &subjects);
+        add_subjects(&work, extension, name, &subjects);
     }
     if (!known || (subjects.len == 0 && name.len > of.len)) {
         error_set(&err, ERROR_NOT_FOUND, "the site has no module or action '%" STR_FMT "'",
                   STR_ARG(name));
-        return fail(work, &err);
+        return fail(&work, &err);
     }
-    int code = inputs_report(&work->inputs, invocation);
+    int code = inputs_report(&work.inputs, invocation);
     return code == EXIT_OK ? print_subjects(invocation, &subjects) : code;
 }
 
-static int modules_run(Invocation *invocation)
-{
-    static const struct {
-        const char *verb;
-        int (*run)(Work *work);
-    } verbs[] = {
-        { "keygen", run_keygen }, { "sign", run_sign }, { "verify", run_verify },
-        { "list", run_list },     { "doc", run_doc },
-    };
-    Work work = { .invocation = invocation,
-                  .trust = node_trust_path(invocation_text(invocation, "config-dir")) };
-    inputs_init(&work.inputs, invocation->arena);
-    for (size_t i = 0; i < COUNT_OF(verbs); i++) {
-        if (strcmp(invocation->args[0], verbs[i].verb) == 0) {
-            int code = verbs_check_options(invocation, verbs[i].verb);
-            return code != EXIT_OK ? code : verbs[i].run(&work);
-        }
-    }
-    return usage_error(invocation, "'modules' knows keygen, sign, verify, list and doc");
-}
-
-static const Option options[] = {
+static const Option sign_options[] = {
     { .name = "key",
-      .verbs = "sign",
       .letter = 'k',
       .argument = "FILE",
       .word = WORD_FILE,
       .help = "the private key, as created by keygen" },
+    { 0 },
+};
+
+static const Option options[] = {
     { .name = "config-dir",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
@@ -475,37 +459,54 @@ static const Option options[] = {
     { 0 },
 };
 
-static const Example examples[] = {
-    { "eden modules keygen ~/.eden-key", "a new key, and ~/.eden-key.pub for nodes to trust" },
-    { "eden modules sign --key ~/.eden-key site/modules/motd", "vouch for a module" },
-    { "eden modules verify site", "whether nodes with these keys would run them" },
-    { "eden modules list site", "the modules of a site with their actions" },
-    { "eden modules doc site motd", "what a module says of its actions" },
+static const Verb verbs[] = {
+    { .name = "keygen",
+      .args = { { "FILE", WORD_FILE } },
+      .help = "Create a key to sign modules with.",
+      .text = "Writes the private key to FILE and the public one to FILE.pub.",
+      .examples = { { "eden modules keygen ~/.eden-key",
+                      "a new key, and ~/.eden-key.pub for nodes to trust" } },
+      .run = run_keygen },
+    { .name = "sign",
+      .args = { { "PATH...", WORD_FILE } },
+      .help = "Sign modules.",
+      .text = "PATH is a module, or a site for all modules in it.",
+      .options = sign_options,
+      .examples = { { "eden modules sign --key ~/.eden-key site/modules/motd", "sign a module" } },
+      .run = run_sign },
+    { .name = "verify",
+      .args = { { "[PATH...]", WORD_FILE } },
+      .help = "Check whether modules would run on this machine.",
+      .text = "PATH is a module, or a site for all modules in it; default: the current\n"
+              "directory. The exit code is 4 if a module would not run.",
+      .examples = { { "eden modules verify site",
+                      "whether nodes with these keys would run them" } },
+      .run = run_verify },
+    { .name = "list",
+      .args = { { "[SITE]", WORD_FILE } },
+      .help = "List the modules of a site and their actions.",
+      .text = "Runs the modules that are trusted on this machine, and no others.",
+      .examples = { { "eden modules list site", "the modules of a site with their actions" } },
+      .run = run_list },
+    { .name = "doc",
+      .args = { { "[SITE]", WORD_FILE }, { "[NAME]" } },
+      .help = "Show the documentation of the modules of a site.",
+      .text = "NAME is a module or an action of one. Runs the modules that are trusted on this\n"
+              "machine, and no others.",
+      .examples = { { "eden modules doc site motd", "the documentation of a module" } },
+      .run = run_doc },
     { 0 },
 };
 
 const Command command_modules = {
     .name = "modules",
     .group = GROUP_AUTHOR,
-    .args = "keygen|sign|verify|list|doc [PATH]...",
-    .args_min = 1,
-    .args_max = UINT32_MAX,
-    .word = WORD_FILE,
-    .choices = "keygen|sign|verify|list|doc",
     .help = "Sign, verify and list the modules that a site brings along.",
-    .text =
-        "An executable in modules/ of a site is a module, in any language; docs/extensions.md\n"
-        "says how one is written. It runs only where its signature, beside it in NAME.sig, holds\n"
-        "and was made with a key whose public half lies in trusted-keys/ of the node's folder,\n"
-        "/etc/eden.\n"
-        "\n"
-        "'keygen FILE' makes a key, 'sign --key FILE' signs modules or all of a site, 'verify'\n"
-        "tells whether they would run here and exits with 4 when one would not. 'list' and 'doc'\n"
-        "take a site (the current folder when it is left out) and show what its modules say of\n"
-        "themselves; 'doc' takes the name of a module or action as well. Both run the modules "
-        "that\n"
-        "are trusted here, and no others.",
+    .text = "An executable in modules/ of a site is a module, in any language;\n"
+            "docs/extensions.md explains how to write one. It runs only on machines that\n"
+            "trust its signature, NAME.sig beside it: the public key must be in\n"
+            "trusted-keys/ of the configuration directory, /etc/eden. SITE is a directory;\n"
+            "default: the current one.",
     .options = options,
-    .examples = examples,
-    .run = modules_run,
+    .verbs = verbs,
 };

@@ -8,7 +8,6 @@
 #include "cli/nodes_print.h"
 #include "cli/nodes_ssh.h"
 #include "cli/output.h"
-#include "cli/verbs.h"
 #include "net/address.h"
 
 static int call_node(Invocation *invocation, const char *method, Str name, const char *behind,
@@ -33,7 +32,7 @@ static int run_list(Invocation *invocation)
 static int run_show(Invocation *invocation)
 {
     Value node;
-    Str name = str_from_c(invocation->args[1]);
+    Str name = str_from_c(invocation->args[0]);
     int code = call_node(invocation, "GET", name, "", STR_EMPTY, &node);
     if (code == EXIT_OK && !kind_print_value(invocation, node, &code)) {
         nodes_print_one(invocation, node);
@@ -53,7 +52,7 @@ static bool read_labels(const Invocation *invocation, Map *labels, const char **
                         uint32_t *node_count)
 {
     Arena *arena = invocation->arena;
-    for (uint32_t i = 1; i < invocation->arg_count; i++) {
+    for (uint32_t i = 0; i < invocation->arg_count; i++) {
         Str word = str_from_c(invocation->args[i]);
         if (!is_label(word)) {
             nodes[(*node_count)++] = invocation->args[i];
@@ -63,7 +62,7 @@ static bool read_labels(const Invocation *invocation, Map *labels, const char **
         bool unset = equals == STR_NOT_FOUND;
         Str name = str_slice(word, 0, unset ? word.len - 1 : equals);
         if (name.len == 0) {
-            usage_error(invocation, "a label is NAME=VALUE, or NAME- to unset it; not '%s'",
+            usage_error(invocation, "a label is NAME=VALUE, or NAME- to remove it; not '%s'",
                         invocation->args[i]);
             return false;
         }
@@ -75,7 +74,7 @@ static bool read_labels(const Invocation *invocation, Map *labels, const char **
                     unset ? value_null() : value_string(str_from_offset(word, equals + 1)));
     }
     if (labels->len == 0) {
-        usage_error(invocation, "'nodes label' takes NODE and NAME=VALUE or NAME-, one or more");
+        usage_error(invocation, "LABEL is missing: NAME=VALUE, or NAME- to remove it");
     }
     return labels->len > 0;
 }
@@ -180,7 +179,7 @@ static int find_key(Invocation *invocation, Str name, Str *key)
 static int run_approve(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
-    Str name = str_from_c(invocation->args[1]), key = STR_EMPTY;
+    Str name = str_from_c(invocation->args[0]), key = STR_EMPTY;
     Value node;
     if (nodes_ssh_is_misused(invocation)) {
         return EXIT_USAGE;
@@ -215,8 +214,7 @@ static int run_approve(Invocation *invocation)
 static int run_reject(Invocation *invocation)
 {
     NodesChoice choice;
-    int code =
-        nodes_choose(invocation, invocation->args + 1, invocation->arg_count - 1, true, &choice);
+    int code = nodes_choose(invocation, invocation->args, invocation->arg_count, true, &choice);
     if (code != EXIT_OK) {
         return code;
     }
@@ -230,8 +228,7 @@ static int run_reject(Invocation *invocation)
 static int run_remove(Invocation *invocation)
 {
     NodesChoice choice;
-    int code =
-        nodes_choose(invocation, invocation->args + 1, invocation->arg_count - 1, false, &choice);
+    int code = nodes_choose(invocation, invocation->args, invocation->arg_count, false, &choice);
     if (code != EXIT_OK || !nodes_choice_confirm(invocation, &choice, "removes", &code)) {
         return code;
     }
@@ -267,8 +264,7 @@ static void print_ping(const Invocation *invocation, Str name, Value answer)
 static int run_ping(Invocation *invocation)
 {
     NodesChoice choice;
-    int code =
-        nodes_choose(invocation, invocation->args + 1, invocation->arg_count - 1, false, &choice);
+    int code = nodes_choose(invocation, invocation->args, invocation->arg_count, false, &choice);
     return code != EXIT_OK
                ? code
                : ask_each(
@@ -276,60 +272,120 @@ static int run_ping(Invocation *invocation)
                      (EachRequest){ .method = "POST", .behind = "/ping", .print = print_ping });
 }
 
-static int nodes_run(Invocation *invocation)
-{
-    static const Verb verbs[] = {
-        { "list", "", 0, 0, run_list },
-        { "show", "NODE", 1, 1, run_show },
-        { "label", "NODE... and NAME=VALUE or NAME-, one or more", 1, UINT32_MAX, run_label },
-        { "approve", "NODE", 1, 1, run_approve },
-        { "reject", "NODE...", 0, UINT32_MAX, run_reject },
-        { "remove", "NODE...", 0, UINT32_MAX, run_remove },
-        { "ping", "NODE...", 0, UINT32_MAX, run_ping },
-        { "ssh-key", "", 0, 0, nodes_ssh_key },
-        { 0 },
-    };
-    return verbs_run(invocation, verbs);
-}
+static const Option list_options[] = { NODES_SELECTOR_OPTION, WATCH_OPTION, { 0 } };
+static const Option many_options[] = { NODES_SELECTOR_OPTION, { 0 } };
+static const Option leaving_options[] = { NODES_SELECTOR_OPTION, YES_OPTION, { 0 } };
 
-static const Option options[] = {
+static const Option approve_options[] = {
     { .name = "key",
-      .verbs = "approve",
       .argument = "PIN",
       .help = "this key, by its pin or at least 16 digits of it; default: the only one that asks" },
-    { .name = "address",
-      .verbs = "approve",
-      .argument = "ADDRESS",
-      .help = "the key that asks from this address" },
-    NODES_SSH_OPTIONS,
-    { .name = "selector",
-      .verbs = "list|label|reject|remove|ping",
-      .letter = 'l',
-      .argument = "SELECTOR",
-      .help = "nodes such as role=web or 'web*' (eden help selectors)" },
-    YES_OPTION,
-    WATCH_OPTION,
+    { .name = "address", .argument = "ADDRESS", .help = "the key that asks from this address" },
+    { .name = "ssh",
+      .argument = "[USER@]HOST[:PORT]",
+      .help = "log in to the machine there first, and compare keys" },
+    { .name = "host-key",
+      .argument = "KEY",
+      .repeats = true,
+      .help = "the host key to expect for --ssh: a line of ssh_host_*_key.pub" },
+    { .name = "known-hosts",
+      .argument = "FILE",
+      .word = WORD_FILE,
+      .help = "host keys to expect for --ssh, from a known_hosts file of OpenSSH" },
+    { .name = "accept-new-host-key", .help = "let --ssh accept any host key, and print it" },
+    { 0 },
+};
+
+static const Option ssh_key_options[] = {
+    { .name = "sudo", .help = "print the line for a user other than root, who may use sudo" },
+    { 0 },
+};
+
+static const Option options[] = {
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };
 
-static const Example examples[] = {
-    { "eden nodes", "who is there, who is silent since when, and who asks to join" },
-    { "eden nodes list -l role=web", "only those with this label" },
-    { "eden nodes list -o wide", "with keys, versions and certificates" },
-    { "eden nodes -o jsonpath='{.items[*].status.address}'", "one thing of each" },
-    { "eden nodes show web1", "all about one" },
-    { "eden nodes label web1 role=web rack=7 old-", "set two labels, unset one" },
-    { "eden nodes label web1 web2 rack=8", "several; -l 'role=web' chooses by labels" },
-    { "eden nodes approve db1 --key sha256:3f2a77c09e5b1d24",
-      "let in a machine that asks, by its key" },
-    { "eden nodes ssh-key >> authorized_keys", "so that the server may ask the machine itself" },
-    { "eden nodes approve db2 --ssh root@db2 --host-key \"$HOST_KEY\"",
-      "approve it, after comparing keys over SSH" },
-    { "eden nodes reject db2", "forget one that asks" },
-    { "eden nodes remove web2", "a node no more" },
-    { "eden nodes ping web1", "whether it answers, how fast, and what its clock says" },
+static const Verb verbs[] = {
+    { .name = "list",
+      .is_default = true,
+      .help = "List nodes, and machines that ask to join.",
+      .text = "A node is alive while it has a session with a server. For a silent node, SINCE\n"
+              "is when it was last heard from. Machines that ask to join follow after the\n"
+              "nodes.",
+      .options = list_options,
+      .examples = { { "eden nodes", "all nodes, since when silent ones are silent, and machines "
+                                    "that ask to join" },
+                    { "eden nodes list -l role=web", "only those with this label" },
+                    { "eden nodes list -o wide", "with keys, versions and certificates" },
+                    { "eden nodes -o jsonpath='{.items[*].status.address}'",
+                      "one field of each" } },
+      .run = run_list },
+    { .name = "show",
+      .args = { { "NODE", WORD_NODE } },
+      .help = "Show one node.",
+      .examples = { { "eden nodes show web1", "everything about one node" } },
+      .run = run_show },
+    { .name = "label",
+      .args = { { "[NODE...]", WORD_NODE }, { "LABEL..." } },
+      .help = "Set and remove labels of nodes.",
+      .text = "LABEL is NAME=VALUE to set a label, NAME- to remove it. On each node, either\n"
+              "all changes are made or none.",
+      .options = many_options,
+      .examples = { { "eden nodes label web1 role=web rack=7 old-", "set two labels, remove one" },
+                    { "eden nodes label web1 web2 rack=8",
+                      "several nodes; -l role=web selects by label" } },
+      .run = run_label },
+    { .name = "approve",
+      .args = { { "NODE", WORD_NODE } },
+      .help = "Admit a machine that asks to join.",
+      .text = "A machine that asks without a valid token waits until it is approved. What is\n"
+              "approved is its key: compare the pin with what 'eden join' shows on the\n"
+              "machine, and give it as --key. If another machine asks for the same name, both\n"
+              "are listed. A whole pin can be approved before its machine asks. An approval\n"
+              "that is not used expires after 24 hours.\n"
+              "\n"
+              "With --ssh the server logs in to the machine, whose host key must be the given\n"
+              "one, tells it which CA to trust, and approves the key that the machine reports.\n"
+              "For this, the line that 'eden nodes ssh-key' prints must be in authorized_keys\n"
+              "of that machine. The key of the server can do nothing else there.",
+      .options = approve_options,
+      .examples = { { "eden nodes approve db1 --key sha256:3f2a77c09e5b1d24",
+                      "admit a machine that asks, by its key" },
+                    { "eden nodes approve db2 --ssh root@db2 --host-key \"$HOST_KEY\"",
+                      "admit it after comparing keys over SSH" } },
+      .run = run_approve },
+    { .name = "reject",
+      .args = { { "[NODE...]", WORD_NODE } },
+      .help = "Forget machines that ask to join; they may ask again.",
+      .options = leaving_options,
+      .examples = { { "eden nodes reject db2", "forget a machine that asks" } },
+      .run = run_reject },
+    { .name = "remove",
+      .args = { { "[NODE...]", WORD_NODE } },
+      .help = "Remove nodes from the cluster.",
+      .text = "The facts of a removed node are deleted, and none of its certificates is\n"
+              "accepted any more. Its name can be used again.",
+      .options = leaving_options,
+      .examples = { { "eden nodes remove web2", "remove a node from the cluster" } },
+      .run = run_remove },
+    { .name = "ping",
+      .args = { { "[NODE...]", WORD_NODE } },
+      .help = "Check whether nodes respond.",
+      .text = "The request goes through the node's session; the output is the round-trip time\n"
+              "and the time of the node's clock. For a silent node it is the time since when\n"
+              "it is silent, and the exit code is 3.",
+      .options = many_options,
+      .examples = { { "eden nodes ping web1",
+                      "whether it responds, how fast, and the time of its clock" } },
+      .run = run_ping },
+    { .name = "ssh-key",
+      .help = "Print the line for authorized_keys that 'approve --ssh' requires.",
+      .options = ssh_key_options,
+      .examples = { { "eden nodes ssh-key >> authorized_keys",
+                      "let the server log in to approve the machine" } },
+      .run = nodes_ssh_key },
     { 0 },
 };
 
@@ -337,48 +393,14 @@ const Command command_nodes = {
     .name = "nodes",
     .alias = "node",
     .group = GROUP_CLUSTER,
-    .args = "[list|show|label|approve|reject|remove|ping|ssh-key] [NODE...]",
-    .args_min = 0,
-    .args_max = UINT32_MAX,
-    .word = WORD_NODE,
-    .choices = "list|show|label|approve|reject|remove|ping|ssh-key",
     .help = "List, label, approve and remove nodes.",
-    .text =
-        "'list', which may be left out, shows members first, then machines that ask. A node is\n"
-        "alive while it has a session with a server; for one that is silent, SINCE is when it was\n"
-        "heard of last.\n"
-        "\n"
-        "A machine that asks without a good token waits until it is approved. What is approved is\n"
-        "its key: compare the pin with what 'eden join' shows on the machine, and give it as\n"
-        "--key. Another machine that asks for the same name is listed beside it, and cannot "
-        "change\n"
-        "that. A whole pin can be approved before its machine asks; an approval that is not used\n"
-        "ends after 24 hours. 'reject' forgets a machine that asks. 'remove' takes a node out with "
-        "its facts, "
-        "and\n"
-        "none of its certificates is believed from then on; the name can be given again.\n"
-        "\n"
-        "With --ssh the server asks the machine itself: it logs in there, to the host whose key "
-        "was\n"
-        "given, tells it which CA to trust, and approves the key that it says it asks with. For\n"
-        "that the line that 'ssh-key' prints must be in authorized_keys of that machine; the key\n"
-        "of the server can do nothing else there.\n"
-        "\n"
-        "'ping' asks a node through its session: how long the answer takes, and what its clock\n"
-        "says. For a silent node it prints since when, and the exit code is 3.\n"
-        "\n"
-        "'label' sets NAME=VALUE and unsets NAME-, on each node all or none of them.\n"
-        "\n"
-        "label, ping, remove and reject take several nodes, patterns as 'web*', or --selector. "
-        "What "
-        "is\n"
-        "chosen that way is shown first, and 'remove' asks, or wants --yes. All are tried; the "
-        "exit\n"
-        "code is that of the worst failure. With -o json, yaml or jsonpath= several nodes make "
-        "one\n"
-        "document, 'eden.answers/1': 'items' are the answers, 'problems' has what failed, each\n"
-        "with the name of its node. One node is its answer alone.",
+    .text = "label, ping, remove and reject take several nodes, patterns such as 'web*', or\n"
+            "--selector. Nodes that a pattern or selector matches are printed first, and\n"
+            "'remove' asks for confirmation unless --yes is given. All nodes are tried; the\n"
+            "exit code is that of the worst failure. With -o json, yaml or jsonpath= several\n"
+            "nodes make one document, 'eden.answers/1': 'items' has the answers, 'problems'\n"
+            "has the failures, each with the name of its node. For a single node the\n"
+            "document is its answer alone.",
     .options = options,
-    .examples = examples,
-    .run = nodes_run,
+    .verbs = verbs,
 };

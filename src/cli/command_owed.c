@@ -126,7 +126,6 @@ static const Example examples[] = {
 const Command command_owed = {
     .name = "owed",
     .group = GROUP_OPERATE,
-    .args = "",
     .help = "List reactions that are owed.",
     .text =
         "When a file changes and a service watches it, the service owes a restart. If the run "

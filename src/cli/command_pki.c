@@ -9,7 +9,6 @@
 #include "cli/kind_watch.h"
 #include "cli/output.h"
 #include "cli/table.h"
-#include "cli/verbs.h"
 #include "pki/ca.h"
 #include "pki/csr.h"
 #include "sys/clock.h"
@@ -206,12 +205,12 @@ static int run_issue(Invocation *invocation)
     Str text;
     Error err;
     if (csr == NULL) {
-        return usage_error(invocation, "issue needs --csr FILE, a request for a certificate");
+        return usage_error(invocation, "--csr FILE is missing, the certificate request");
     }
     if (!file_read(arena, csr, CSR_MAX, &text, &err)) {
         return daemon_command_fail(invocation, "E0841", &err);
     }
-    Map *body = body_of(arena, "name", invocation->args[1]);
+    Map *body = body_of(arena, "name", invocation->args[0]);
     map_set_str(arena, body, STR("csr"), value_string(text));
     int code = ask_server(invocation, "POST", "/v1/pki/issue", body, &made);
     if (code != EXIT_OK) {
@@ -228,7 +227,7 @@ static int run_issue(Invocation *invocation)
         return tell_done(invocation, made,
                          "%s is a node; its certificate %" STR_FMT ", good until %" STR_FMT
                          ", and the CAs to trust are in %s",
-                         invocation->args[1], STR_ARG(serial), STR_ARG(expires), out);
+                         invocation->args[0], STR_ARG(serial), STR_ARG(expires), out);
     }
     if (!invocation_prints(invocation, "table")) {
         return output_answer(invocation, made);
@@ -318,7 +317,7 @@ static int revoke_serial_number(Invocation *invocation, const char *serial, Valu
 static int run_revoke(Invocation *invocation)
 {
     int worst = EXIT_OK;
-    for (uint32_t i = 1; i < invocation->arg_count; i++) {
+    for (uint32_t i = 0; i < invocation->arg_count; i++) {
         const char *what = invocation->args[i];
         bool serial = is_serial(str_from_c(what));
         Value answer;
@@ -440,89 +439,97 @@ static int run_rotate(Invocation *invocation)
     return code == EXIT_OK ? print_state(invocation) : code;
 }
 
-static int pki_run(Invocation *invocation)
-{
-    static const Verb verbs[] = {
-        { "list", "", 0, 0, run_list },
-        { "issue", "NAME", 1, 1, run_issue },
-        { "renew", "", 0, 0, run_renew },
-        { "revoke", "NODE|SERIAL...", 1, UINT32_MAX, run_revoke },
-        { "rotate", "", 0, 0, run_rotate },
-        { 0 },
-    };
-    return verbs_run(invocation, verbs);
-}
+static const Option list_options[] = { WATCH_OPTION, { 0 } };
 
-static const Option options[] = {
+static const Option issue_options[] = {
     { .name = "csr",
-      .verbs = "issue",
       .argument = "FILE",
       .word = WORD_FILE,
       .help = "the certificate request, in PEM; '-' is standard input" },
     { .name = "out",
-      .verbs = "issue",
       .argument = "FILE",
       .word = WORD_FILE,
       .help = "write certificate and CAs to this file; default: print them" },
-    { .name = "serving", .verbs = "renew", .help = "renew the certificate of the API" },
-    { .name = "server",
-      .verbs = "renew",
-      .help = "renew the certificate that the server shows to nodes" },
-    { .name = "status", .verbs = "rotate", .help = "only show the progress" },
-    { .name = "wait",
-      .verbs = "rotate",
-      .help = "wait until the rotation has ended; show which nodes it waits for" },
+    { 0 },
+};
+
+static const Option renew_options[] = {
+    { .name = "serving", .help = "renew the certificate of the API" },
+    { .name = "server", .help = "renew the certificate that the server shows to nodes" },
+    { 0 },
+};
+
+static const Option rotate_options[] = {
+    { .name = "status", .help = "only show the progress" },
+    { .name = "wait", .help = "wait until the rotation has ended; show which nodes it waits for" },
     { .name = "without",
-      .verbs = "rotate",
       .argument = "NODE",
       .word = WORD_NODE,
       .help = "do not wait for this node; it will have to join again" },
-    { .name = "abort", .verbs = "rotate", .help = "go back to the previous CA" },
-    WATCH_OPTION,
+    { .name = "abort", .help = "go back to the previous CA" },
+    { 0 },
+};
+
+static const Option options[] = {
     OUTPUT_OPTION("table|json|yaml", "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };
 
-static const Example examples[] = {
-    { "eden pki", "every certificate, when it expires, and what is under way" },
-    { "eden pki list --watch", "which come and go, as that happens" },
-    { "eden pki revoke web2", "the node is cut off at once, and stays out" },
-    { "eden pki renew --serving", "a new certificate for the API, now" },
-    { "eden pki issue web3 --csr web3.csr --out web3.pem",
-      "let a machine in that cannot reach the server yet" },
-    { "eden pki rotate", "exchange the CA while everybody stays connected" },
-    { "eden pki rotate --status", "how far that is, and for whom it waits" },
+static const Verb verbs[] = {
+    { .name = "list",
+      .is_default = true,
+      .help = "List certificates of nodes, servers and users.",
+      .text = "A certificate that is 'due' should have been renewed by now.",
+      .options = list_options,
+      .examples = { { "eden pki",
+                      "all certificates, when they expire, and the progress of a rotation" },
+                    { "eden pki list --watch", "then print changes as they happen" } },
+      .run = run_list },
+    { .name = "issue",
+      .args = { { "NAME" } },
+      .help = "Admit a machine by its certificate request.",
+      .text = "Create the key and the request on the machine with openssl, on the curve P-256,\n"
+              "and copy the output back to it.",
+      .options = issue_options,
+      .examples = { { "eden pki issue web3 --csr web3.csr --out web3.pem",
+                      "admit a machine that cannot reach the server yet" } },
+      .run = run_issue },
+    { .name = "renew",
+      .help = "Renew a certificate now.",
+      .text = "Renews the certificate of the agent on this machine, or with --serving or\n"
+              "--server a certificate of the server.",
+      .options = renew_options,
+      .examples = { { "eden pki renew --serving", "a new certificate for the API, now" } },
+      .run = run_renew },
+    { .name = "revoke",
+      .args = { { "NODE|SERIAL...", WORD_NODE } },
+      .help = "Revoke certificates.",
+      .text = "NODE revokes all certificates of a node, SERIAL one certificate of a node or a\n"
+              "user. Connections that use a revoked certificate are closed within a second. To\n"
+              "admit the node again, remove it ('eden nodes remove') and let it join.",
+      .examples = { { "eden pki revoke web2", "disconnect a node immediately, and keep it out" } },
+      .run = run_revoke },
+    { .name = "rotate",
+      .help = "Replace the CA.",
+      .text = "Creates the next CA and replaces the old one step by step: all nodes trust\n"
+              "both, the new one signs, all certificates are renewed, the old one is dropped.\n"
+              "The rotation continues in the background, even after a restart of the server,\n"
+              "and waits for silent nodes: start them, remove them, or continue with\n"
+              "--without. --abort goes back to the old CA until that is being dropped.",
+      .options = rotate_options,
+      .examples = { { "eden pki rotate", "replace the CA while all nodes stay connected" },
+                    { "eden pki rotate --status", "the progress, and which nodes it waits for" } },
+      .run = run_rotate },
     { 0 },
 };
 
 const Command command_pki = {
     .name = "pki",
     .group = GROUP_CLUSTER,
-    .args = "[list|issue|renew|revoke|rotate] [NODE...]",
-    .args_max = UINT32_MAX,
-    .word = WORD_NODE,
-    .choices = "list|issue|renew|revoke|rotate",
     .help = "Show, renew and revoke certificates; rotate the CA.",
-    .text =
-        "Certificates renew themselves at two thirds of their life: nodes live 30 days, the API\n"
-        "90. 'list', which may be left out, shows all of them, and those of users; one that is "
-        "'due'\n"
-        "should have been renewed by now.\n"
-        "\n"
-        "'renew' does it at once: for the agent of this machine, or with --serving and --server\n"
-        "for the server. 'revoke NODE' takes back all that a node ever got, 'revoke SERIAL' one\n"
-        "certificate, of a node or of a user; whoever shows it is cut off within a second. To be\n"
-        "let in again, the node is removed ('eden nodes remove') and joins anew.\n"
-        "\n"
-        "'issue' admits a machine by its request for a certificate: make key and request there\n"
-        "with openssl on the curve P-256, and bring back what is printed.\n"
-        "\n"
-        "'rotate' makes the next CA and exchanges it step by step: all nodes trust both, the next\n"
-        "one signs, all certificates are renewed, the old one is dropped. It goes on by itself,\n"
-        "also after the server was killed, and waits for nodes that are silent: wake them, remove\n"
-        "them, or go on with --without. --abort goes back, until the old CA is being dropped.",
+    .text = "Certificates are renewed automatically after two thirds of their lifetime,\n"
+            "which is 30 days for nodes and 90 days for the API.",
     .options = options,
-    .examples = examples,
-    .run = pki_run,
+    .verbs = verbs,
 };

@@ -70,10 +70,7 @@ static const Example examples[] = {
 const Command command_plan = {
     .name = "plan",
     .group = GROUP_OPERATE,
-    .args = "PATH",
-    .args_min = 1,
-    .args_max = 1,
-    .word = WORD_FILE,
+    .args = { { "PATH", WORD_FILE } },
     .help = "Show what an apply would change.",
     .text =
         "PATH is a site, or one file of steps. Every step is checked and nothing is touched.\n"

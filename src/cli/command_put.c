@@ -79,10 +79,7 @@ static const Example examples[] = {
 const Command command_put = {
     .name = "put",
     .group = GROUP_CLUSTER,
-    .args = "KEY [VALUE]",
-    .args_min = 1,
-    .args_max = 2,
-    .word = WORD_TEXT,
+    .args = { { "KEY" }, { "[VALUE]" } },
     .help = "Write a key of the store, for debugging.",
     .text =
         "Without VALUE, or with '-', it is read from standard input, to the byte; it has at most\n"

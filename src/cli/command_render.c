@@ -208,10 +208,7 @@ static const Example examples[] = {
 const Command command_render = {
     .name = "render",
     .group = GROUP_AUTHOR,
-    .args = "FILE",
-    .args_min = 0,
-    .args_max = 1,
-    .word = WORD_FILE,
+    .args = { { "[FILE]", WORD_FILE } },
     .help = "Render a template to standard output.",
     .text =
         "The template language is Jinja2's. FILE may be '-' for standard input. An undefined\n"

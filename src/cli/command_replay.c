@@ -89,9 +89,7 @@ static const Example examples[] = {
 const Command command_replay = {
     .name = "replay",
     .group = GROUP_OPERATE,
-    .args = "[FILE|RUN]",
-    .args_max = 1,
-    .word = WORD_FILE,
+    .args = { { "[FILE|RUN]", WORD_FILE } },
     .help = "Replay the decisions of a recorded run, and compare.",
     .text =
         "Every apply is recorded: the site's digest, facts, variables, the graph of its steps, "

@@ -1,7 +1,6 @@
 /* eden roles: who may do what. */
 #include "cli/kind_command.h"
 #include "cli/kind_watch.h"
-#include "cli/verbs.h"
 
 static const Kind *kind(void)
 {
@@ -15,7 +14,7 @@ static int run_list(Invocation *invocation)
 
 static int run_show(Invocation *invocation)
 {
-    return kind_run_show(invocation, kind(), str_from_c(invocation->args[1]));
+    return kind_run_show(invocation, kind(), str_from_c(invocation->args[0]));
 }
 
 static int run_create(Invocation *invocation)
@@ -33,31 +32,47 @@ static int run_delete(Invocation *invocation)
     return kind_run_delete(invocation, kind());
 }
 
-static int roles_run(Invocation *invocation)
-{
-    static const Verb verbs[] = {
-        { "list", "", 0, 0, run_list },
-        { "show", "ROLE", 1, 1, run_show },
-        { "create", "--file FILE", 0, 0, run_create },
-        { "apply", "--file FILE", 0, 0, run_apply },
-        { "delete", "ROLE...", 1, UINT32_MAX, run_delete },
-        { 0 },
-    };
-    return verbs_run(invocation, verbs);
-}
+static const Option list_options[] = { SELECTOR_OPTION, WATCH_OPTION, { 0 } };
+static const Option file_options[] = { FILE_OPTION, { 0 } };
 
 static const Option options[] = {
-    FILE_OPTION,     SELECTOR_OPTION,
-    WATCH_OPTION,    OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
-    CLUSTER_OPTIONS, { 0 },
+    OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
+    CLUSTER_OPTIONS,
+    { 0 },
 };
 
-static const Example examples[] = {
-    { "eden roles", "which there are" },
-    { "eden roles show operator", "what one of them allows" },
-    { "eden roles create -f role.yaml", "one of your own" },
-    { "eden roles apply -f role.yaml", "the same, also in place of the one that is there" },
-    { "eden roles delete web-operator", "no more of that" },
+static const Verb verbs[] = {
+    { .name = "list",
+      .is_default = true,
+      .help = "List roles.",
+      .options = list_options,
+      .examples = { { "eden roles", "all roles" } },
+      .run = run_list },
+    { .name = "show",
+      .args = { { "ROLE", WORD_ROLE } },
+      .help = "Show one role.",
+      .examples = { { "eden roles show operator", "what a role allows" } },
+      .run = run_show },
+    { .name = "create",
+      .help = "Create roles from files.",
+      .options = file_options,
+      .examples = { { "eden roles create -f role.yaml", "a role of your own" } },
+      .run = run_create },
+    { .name = "apply",
+      .help = "Create roles from files, or replace those that exist.",
+      .text = "To change a role, run 'eden roles show ROLE > FILE', edit FILE, and run 'eden\n"
+              "roles apply -f FILE'. If the role was changed by someone else in between,\n"
+              "nothing is done and the exit code is 5.",
+      .options = file_options,
+      .examples = { { "eden roles apply -f role.yaml",
+                      "create the role, or replace it if it exists" } },
+      .run = run_apply },
+    { .name = "delete",
+      .args = { { "ROLE...", WORD_ROLE } },
+      .help = "Delete roles.",
+      .text = "The built-in roles admin, operator and viewer cannot be deleted.",
+      .examples = { { "eden roles delete web-operator", "delete a role" } },
+      .run = run_delete },
     { 0 },
 };
 
@@ -65,27 +80,17 @@ const Command command_roles = {
     .name = "roles",
     .alias = "role",
     .group = GROUP_CLUSTER,
-    .args = "[list|show|create|apply|delete] [ROLE...]",
-    .args_max = UINT32_MAX,
-    .word = WORD_ROLE,
-    .choices = "list|show|create|apply|delete",
     .help = "Manage roles: who may do what.",
-    .text =
-        "A role is a list of rules, each of which allows verbs on kinds of objects, perhaps only\n"
-        "on those that a selector matches. Tokens and certificates of users have roles. As a\n"
-        "file:\n"
-        "\n"
-        "  metadata: {name: web-operator}\n"
-        "  spec:\n"
-        "    rules:\n"
-        "    - {verbs: [get, list, approve], kinds: [Node], selector: role=web}\n"
-        "\n"
-        "'create' makes one, 'apply' makes or replaces it. To change one, 'eden roles show ROLE >\n"
-        "FILE', edit that, and 'eden roles apply -f FILE': when somebody has changed the role in\n"
-        "between, nothing is done and the exit code is 5.\n"
-        "\n"
-        "admin, operator and viewer are built in, and stay.",
+    .text = "A role is a list of rules. Each rule allows verbs on kinds of objects,\n"
+            "optionally only on those that a selector matches. Tokens and user certificates\n"
+            "have roles. As a file:\n"
+            "\n"
+            "  metadata: {name: web-operator}\n"
+            "  spec:\n"
+            "    rules:\n"
+            "    - {verbs: [get, list, approve], kinds: [Node], selector: role=web}\n"
+            "\n"
+            "The roles admin, operator and viewer are built in.",
     .options = options,
-    .examples = examples,
-    .run = roles_run,
+    .verbs = verbs,
 };

@@ -120,7 +120,6 @@ static const Example examples[] = {
 const Command command_runs = {
     .name = "runs",
     .group = GROUP_OPERATE,
-    .args = "",
     .help = "List recorded runs.",
     .text =
         "Every apply leaves a record below --state-dir, and the last 20 are kept. 'eden why --run\n"

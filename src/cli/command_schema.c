@@ -81,10 +81,7 @@ static const Example examples[] = {
 const Command command_schema = {
     .name = "schema",
     .group = GROUP_SYSTEM,
-    .args = "[KIND|openapi]",
-    .args_min = 0,
-    .args_max = 1,
-    .word = WORD_KIND,
+    .args = { { "[KIND|openapi]", WORD_KIND } },
     .help = "Print the schema of a kind of objects, or of the whole API.",
     .text = "The schemas are those by which a server checks what it is given: JSON Schema as\n"
             "OpenAPI 3.0 has it. A server has the same at /v1/openapi.json.",

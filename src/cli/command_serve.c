@@ -218,7 +218,6 @@ static const Example examples[] = {
 const Command command_serve = {
     .name = "serve",
     .group = GROUP_CLUSTER,
-    .args = "",
     .help = "Run the server of a cluster.",
     .text =
         "Keeps the store, lets nodes in and answers commands: on port 1337 for nodes, which show\n"

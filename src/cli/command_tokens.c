@@ -4,7 +4,6 @@
 #include "cli/kind_watch.h"
 #include "cli/output.h"
 #include "cli/table.h"
-#include "cli/verbs.h"
 #include "lang/duration.h"
 
 /* --- create ---------------------------------------------------------------------------------- */
@@ -33,8 +32,8 @@ static bool read_spec(const Invocation *invocation, Map *spec)
         return false;
     }
     if (ttl != NULL && !duration_parse(str_from_c(ttl), &life_ms)) {
-        usage_error(invocation, "--ttl takes a duration from 1m to 366d, as 90m or 7d, not '%s'",
-                    ttl);
+        usage_error(invocation,
+                    "--ttl takes a duration from 1m to 366d, such as 90m or 7d, not '%s'", ttl);
         return false;
     }
     if (uses != NULL) {
@@ -192,10 +191,10 @@ static Str public_half(Str token)
 
 static int run_revoke(Invocation *invocation)
 {
-    uint32_t count = invocation->arg_count - 1;
+    uint32_t count = invocation->arg_count;
     Str *ids = ARENA_ARRAY(invocation->arena, Str, count);
     for (uint32_t i = 0; i < count; i++) {
-        ids[i] = public_half(str_from_c(invocation->args[i + 1]));
+        ids[i] = public_half(str_from_c(invocation->args[i]));
     }
     EachRequest request = {
         .method = "DELETE", .before = "/v1/tokens/", .behind = "", .done = "is revoked"
@@ -205,54 +204,67 @@ static int run_revoke(Invocation *invocation)
 
 static int run_show(Invocation *invocation)
 {
-    return kind_run_show(invocation, kind_find(STR("Token")), str_from_c(invocation->args[1]));
+    return kind_run_show(invocation, kind_find(STR("Token")), str_from_c(invocation->args[0]));
 }
 
-static int tokens_run(Invocation *invocation)
-{
-    static const Verb verbs[] = {
-        { "list", "", 0, 0, run_list },
-        { "show", "TOKEN", 1, 1, run_show },
-        { "create", "", 0, 0, run_create },
-        { "revoke", "TOKEN...", 1, UINT32_MAX, run_revoke },
-        { 0 },
-    };
-    return verbs_run(invocation, verbs);
-}
+static const Option list_options[] = { SELECTOR_OPTION, WATCH_OPTION, { 0 } };
 
-static const Option options[] = {
+static const Option create_options[] = {
     { .name = "ttl",
       .also = "expires|expiry|expire|duration|life|lifetime",
-      .verbs = "create",
       .argument = "TIME",
       .help = "how long it is valid, such as 90m or 7d; default: 1h, with --role 8h" },
     { .name = "uses",
-      .verbs = "create",
       .argument = "COUNT",
       .help = "how many machines may join with it; default: 1" },
     { .name = "role",
-      .verbs = "create",
       .argument = "ROLE",
       .repeats = true,
       .word = WORD_ROLE,
       .help = "create a token for the API with this role, such as admin or viewer" },
-    { .name = "label",
-      .verbs = "create",
-      .argument = "TEXT",
-      .help = "what it is for, such as 'rack 7'" },
-    SELECTOR_OPTION,
-    WATCH_OPTION,
+    { .name = "label", .argument = "TEXT", .help = "what it is for, such as 'rack 7'" },
+    { 0 },
+};
+
+static const Option options[] = {
     OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
     CLUSTER_OPTIONS,
     { 0 },
 };
 
-static const Example examples[] = {
-    { "eden tokens create", "a line to run on one other machine, within an hour" },
-    { "eden tokens create --uses 20 --ttl 1d --label 'rack 7'", "for a rack of machines" },
-    { "eden tokens create --role viewer --label ann", "a token for the API, for eight hours" },
-    { "eden tokens list", "which there are, and what they are still good for" },
-    { "eden tokens revoke 4l2ygazs", "no other machine can join with it" },
+static const Verb verbs[] = {
+    { .name = "list",
+      .is_default = true,
+      .help = "List tokens by their public halves.",
+      .options = list_options,
+      .examples = { { "eden tokens list", "which tokens exist, and how long they are valid" } },
+      .run = run_list },
+    { .name = "show",
+      .args = { { "TOKEN", WORD_TOKEN } },
+      .help = "Show one token, without its secret.",
+      .run = run_show },
+    { .name = "create",
+      .help = "Create a token for joining, or with --role for the API.",
+      .text = "Prints a complete 'eden join' command: a new token, the address of this server,\n"
+              "and the pin of the cluster's CA, by which the machine recognizes the server.\n"
+              "Run it on the machine as root. The secret half of the token is shown only once.\n"
+              "\n"
+              "With --role, prints a token for the API instead. Its owner may do what the\n"
+              "roles allow ('eden schema Role'), and can log in with it ('eden login').",
+      .options = create_options,
+      .examples = { { "eden tokens create",
+                      "the command that makes one other machine join, within an hour" },
+                    { "eden tokens create --uses 20 --ttl 1d --label 'rack 7'",
+                      "for a rack of machines" },
+                    { "eden tokens create --role viewer --label ann",
+                      "a token for the API, for eight hours" } },
+      .run = run_create },
+    { .name = "revoke",
+      .args = { { "TOKEN...", WORD_TOKEN } },
+      .help = "Revoke tokens.",
+      .text = "Machines that have joined with a token stay in the cluster.",
+      .examples = { { "eden tokens revoke 4l2ygazs", "no other machine can join with it" } },
+      .run = run_revoke },
     { 0 },
 };
 
@@ -260,23 +272,9 @@ const Command command_tokens = {
     .name = "tokens",
     .alias = "token",
     .group = GROUP_CLUSTER,
-    .args = "[list|show|create|revoke] [TOKEN...]",
-    .args_max = UINT32_MAX,
-    .word = WORD_TOKEN,
-    .choices = "list|show|create|revoke",
     .help = "Create, list and revoke tokens for joining and for the API.",
-    .text =
-        "'create' prints a whole 'eden join' line: a new token, the address of this server, and\n"
-        "the pin of the cluster's CA, by which the machine knows the right server. Run it there\n"
-        "as root. The secret half of the token is shown this once.\n"
-        "\n"
-        "With --role it makes a token for the API instead, and prints that alone: its owner\n"
-        "it may do what the roles allow ('eden schema Role'). 'eden login' takes it.\n"
-        "\n"
-        "'list', which may be left out, shows tokens by their public half, which 'show' and\n"
-        "'revoke' take. Machines that have joined stay; a machine without a good token waits for\n"
-        "'eden nodes approve'.",
+    .text = "TOKEN is the public half of a token, as 'list' shows it. A machine that asks to\n"
+            "join without a valid token waits for 'eden nodes approve'.",
     .options = options,
-    .examples = examples,
-    .run = tokens_run,
+    .verbs = verbs,
 };

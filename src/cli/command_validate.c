@@ -237,10 +237,7 @@ static const Example examples[] = {
 const Command command_validate = {
     .name = "validate",
     .group = GROUP_AUTHOR,
-    .args = "PATH...",
-    .args_min = 1,
-    .args_max = UINT32_MAX,
-    .word = WORD_FILE,
+    .args = { { "PATH...", WORD_FILE } },
     .help = "Check files and report all problems.",
     .text =
         "A directory with jobs/base.yaml is a site: its documents are checked strictly, with "

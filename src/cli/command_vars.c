@@ -212,7 +212,7 @@ static Str winning_places(SiteWorld *world, Str name)
     return places.len == 0 ? STR("-") : buf_str(&places);
 }
 
-static int vars_list(SiteWorld *world)
+static int vars_list(SiteWorld *world, Str key)
 {
     static const char *const headings[] = { "VARIABLE", "VALUE", "FROM", NULL };
     Invocation *invocation = world->invocation;
@@ -315,36 +315,34 @@ static int vars_why(SiteWorld *world, Str key)
     return site_world_report(world);
 }
 
-static int run_verb(SiteWorld *world, const char *verb, const char *key)
+/* Opens the site, the current directory by default, and calls `show` with the key. */
+static int run_on_site(Invocation *invocation, const char *site, const char *key,
+                       int (*show)(SiteWorld *world, Str key))
 {
-    if (strcmp(verb, "list") == 0) {
-        return vars_list(world);
-    }
-    return strcmp(verb, "get") == 0 ? vars_get(world, str_from_c(key))
-                                    : vars_why(world, str_from_c(key));
-}
-
-static int vars_run(Invocation *invocation)
-{
-    const char *verb = invocation->args[0];
-    bool keyed = strcmp(verb, "list") != 0;
-    if (keyed && invocation->arg_count < 2) {
-        return usage_error(invocation, "'vars %s' needs the name of a variable", verb);
-    }
-    if (!keyed && invocation->arg_count > 2) {
-        return usage_error(invocation, "'vars list' takes a site and nothing else");
-    }
+    SiteWorld world;
     if (!inputs_check_defines(invocation)) {
         return EXIT_USAGE;
     }
-    uint32_t path = keyed ? 2 : 1;
-    SiteWorld world;
-    const char *site = invocation->arg_count > path ? invocation->args[path] : ".";
-    int code = site_world_open(&world, invocation, site)
-                   ? run_verb(&world, verb, keyed ? invocation->args[1] : NULL)
+    int code = site_world_open(&world, invocation, site == NULL ? "." : site)
+                   ? show(&world, str_from_c(key))
                    : site_world_report(&world);
     site_world_clear(&world);
     return code;
+}
+
+static int run_get(Invocation *invocation)
+{
+    return run_on_site(invocation, invocation->args[1], invocation->args[0], vars_get);
+}
+
+static int run_list(Invocation *invocation)
+{
+    return run_on_site(invocation, invocation->args[0], NULL, vars_list);
+}
+
+static int run_why(Invocation *invocation)
+{
+    return run_on_site(invocation, invocation->args[1], invocation->args[0], vars_why);
 }
 
 static const Option options[] = {
@@ -355,35 +353,39 @@ static const Option options[] = {
     { 0 },
 };
 
-static const Example examples[] = {
-    { "eden vars list site", "all variables of this node, and the file each is from" },
-    { "eden vars get network.mtu site", "one value, rendered" },
-    { "eden vars why network.mtu site --label role=web",
-      "what every layer says about it, and which one wins" },
+static const Verb verbs[] = {
+    { .name = "get",
+      .args = { { "KEY" }, { "[SITE]", WORD_DIRECTORY } },
+      .help = "Print the value of a variable.",
+      .examples = { { "eden vars get network.mtu site", "one value, rendered" } },
+      .run = run_get },
+    { .name = "list",
+      .args = { { "[SITE]", WORD_DIRECTORY } },
+      .help = "List all variables, and the file each is from.",
+      .examples = { { "eden vars list site",
+                      "all variables of this node, and the file each is from" } },
+      .run = run_list },
+    { .name = "why",
+      .args = { { "KEY" }, { "[SITE]", WORD_DIRECTORY } },
+      .help = "Show the value of a variable in every layer, and which one wins.",
+      .examples = { { "eden vars why network.mtu site --label role=web",
+                      "its value in every layer" } },
+      .run = run_why },
     { 0 },
 };
 
 const Command command_vars = {
     .name = "vars",
     .group = GROUP_AUTHOR,
-    .args = "get|list|why [KEY] [SITE]",
-    .args_min = 1,
-    .args_max = 3,
-    .word = WORD_DIRECTORY,
-    .choices = "get|list|why",
     .help = "Show the variables of a node, and where they come from.",
-    .text =
-        "'get' and 'why' take the name of a variable; keys of maps follow behind dots, those with\n"
-        "other characters in brackets: sysctl['fs.file-max']. SITE is a folder, the current one\n"
-        "when it is left out.\n"
-        "\n"
-        "Layers win over those before them: files of the site in the order of "
-        "variables/base.yaml,\n"
-        "then vars.d/*.yaml of the node, files of -v, and -D. Maps merge, everything else "
-        "replaces.\n"
-        "Values of vars.d and -D are never templates; all others may use server, eden, vars and\n"
-        "macros.",
+    .text = "KEY is the name of a variable; keys of maps follow behind dots, those with\n"
+            "other characters in brackets: sysctl['fs.file-max']. SITE is a directory;\n"
+            "default: the current one.\n"
+            "\n"
+            "Layers override those before them: files of the site in the order of\n"
+            "variables/base.yaml, then vars.d/*.yaml of the node, files of -v, and -D. Maps\n"
+            "are merged, other values are replaced. Values of vars.d and -D are never\n"
+            "templates; all others may use server, eden, vars and macros.",
     .options = options,
-    .examples = examples,
-    .run = vars_run,
+    .verbs = verbs,
 };

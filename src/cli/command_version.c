@@ -23,7 +23,6 @@ static const Example examples[] = {
 const Command command_version = {
     .name = "version",
     .group = GROUP_SYSTEM,
-    .args = "",
     .help = "Print the version of this program.",
     .options = options,
     .examples = examples,

@@ -248,9 +248,7 @@ static const Example examples[] = {
 const Command command_watch = {
     .name = "watch",
     .group = GROUP_CLUSTER,
-    .args = "KEY",
-    .args_min = 1,
-    .args_max = 1,
+    .args = { { "KEY" } },
     .help = "Watch keys of the store for changes.",
     .text =
         "Prints a line for every change, with its revision, until Ctrl-C ends it. When the server\n"

@@ -125,8 +125,7 @@ static const Example examples[] = {
 const Command command_why = {
     .name = "why",
     .group = GROUP_OPERATE,
-    .args = "[STEP]",
-    .args_max = 1,
+    .args = { { "[STEP]" } },
     .help = "Explain why a step ran, was skipped or was blocked.",
     .text =
         "STEP is the name of a step, or its id JOB#NAME. The answer comes from the record that\n"

@@ -1,27 +1,13 @@
-/* Completion scripts for shells, from the rows. What depends on more than commands and options
- * (the names that `explain` knows) the script asks the program for. */
+/* What can follow on an unfinished command line, from the rows. The scripts for shells ask for it with
+ * `eden complete line`. */
 #pragma once
 
-#include "base/buf.h"
-#include "base/str.h"
-#include "cli/command.h"
+#include "cli/invocation.h"
 
-typedef struct Shell {
-    const char *name;           /* NULL ends the table */
-    void (*write)(Buf *script); /* appends the script */
-} Shell;
-
-extern const Shell shells[];
-
-void completion_write_bash(Buf *out);
-void completion_write_zsh(Buf *out);
-void completion_write_fish(Buf *out);
-
-/* "a|b|c" as "a b c". */
-void completion_put_choices(const char *choices, Buf *out);
-/* The commands' names, with spaces between them. */
-void completion_put_commands(Buf *out);
-/* What `eden complete` calls live names of this kind; NULL for a kind that has none. */
-const char *completion_live(WordKind word);
-/* All words of a kind that the program itself knows, with spaces between them; false: it has none. */
-bool completion_put_words(WordKind word, Buf *out);
+/* Appends one line, "words", "files" or "directories", which says what the last of `words` is, and
+ * behind "words" a line for each candidate: the word, and with a tab its help. Candidates do not
+ * depend on how much of the last word was typed. `words` begins with "eden"; "--output=json" may be
+ * three of them, as bash splits it. `invocation` chooses the server whose names are offered. */
+void completion_write(const Invocation *invocation, const char **words, uint32_t count, Buf *out);
+/* Appends the names of this kind that the server or the user's contexts have, a line each. */
+void completion_put_live(const Invocation *invocation, WordKind word, Buf *out);

@@ -4,11 +4,10 @@
 #include "cli/command.h"
 #include "server/founding.h"
 
-/* `of` are the verbs of the command that set one up; NULL: the command does. */
-#define FOUNDING_USER_OPTION(of)                                               \
-    {                                                                          \
-        .name = "user", .verbs = (of), .argument = "NAME", .fallback = "eden", \
-        .help = "run the server as this user when root starts it"              \
+#define FOUNDING_USER_OPTION                                      \
+    {                                                             \
+        .name = "user", .argument = "NAME", .fallback = "eden",   \
+        .help = "run the server as this user when root starts it" \
     }
 
 /* Looked up when root asks; else the server runs as who does. Fails with ERROR_NOT_FOUND and what to

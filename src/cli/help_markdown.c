@@ -50,38 +50,64 @@ static void put_text(const char *text, Buf *out)
     buf_put_c(out, code ? "```\n\n" : "\n");
 }
 
-static void put_options(const Option *options, Buf *out)
+static void put_option(const Option *option, Buf *out)
 {
-    for (; options != NULL && options->name != NULL; options++) {
-        buf_put_c(out, "| `");
-        help_write_option_name(options, out);
-        buf_put_c(out, "` | ");
-        Buf help = buf_make(BUF_UNLIMITED);
-        help_write_option_help(options, &help);
-        help_markdown_cell(buf_str(&help), out);
-        buf_clear(&help);
-        buf_put_c(out, " |\n");
+    buf_put_c(out, "| `");
+    help_write_option_name(option, out);
+    buf_put_c(out, "` | ");
+    AUTO_CLEAR(Buf) help = buf_make(BUF_UNLIMITED);
+    help_write_option_help(option, &help);
+    help_markdown_cell(buf_str(&help), out);
+    buf_put_c(out, " |\n");
+}
+
+/* A table for each group of options that the same verbs have. */
+static void put_options(const Command *command, Buf *out)
+{
+    for (OptionCursor group = { 0 }; option_next_group(command, &group);) {
+        buf_put_c(out, "| ");
+        help_write_group(command, group.verbs, out);
+        buf_put_c(out, " | |\n|--|--|\n");
+        for (OptionCursor at = { 0 }; option_next(command, NULL, &at);) {
+            if (at.verbs == group.verbs) {
+                put_option(at.option, out);
+            }
+        }
+        buf_put_char(out, '\n');
     }
+}
+
+static void put_examples(const Example *examples, Buf *out)
+{
+    for (const Example *row = examples; row != NULL && row->command != NULL; row++) {
+        buf_put_format(out, "%s# %s\n%s\n%s", row == examples ? "```\n" : "", row->help,
+                       row->command, row[1].command == NULL ? "```\n\n" : "");
+    }
+}
+
+void help_markdown_verb(const Command *command, const Verb *verb, Buf *out)
+{
+    buf_put_format(out, "### eden %s %s\n\n", command->name, verb->name);
+    put_text(verb->help, out);
+    if (verb->text != NULL) {
+        put_text(verb->text, out);
+    }
+    put_examples(verb->examples, out);
 }
 
 static void put_command(const Command *command, Buf *out)
 {
     put_text(command->help, out);
-    buf_put_format(out, "```\neden %s [OPTION]...%s%s\n```\n\n", command->name,
-                   command->args[0] == '\0' ? "" : " ", command->args);
+    buf_put_c(out, "```\n");
+    usage_put(command, NULL, "\n", out);
+    buf_put_c(out, "\n```\n\n");
     if (command->text != NULL) {
         put_text(command->text, out);
     }
-    buf_put_c(out, "| option | does |\n|--|--|\n");
-    put_options(command->options, out);
-    put_options(common_options, out);
-    buf_put_char(out, '\n');
-    if (command->examples != NULL) {
-        buf_put_c(out, "```\n");
-        for (const Example *row = command->examples; row->command != NULL; row++) {
-            buf_put_format(out, "# %s\n%s\n", row->help, row->command);
-        }
-        buf_put_c(out, "```\n\n");
+    put_options(command, out);
+    put_examples(command->examples, out);
+    for (const Verb *verb = command->verbs; verb != NULL && verb->name != NULL; verb++) {
+        help_markdown_verb(command, verb, out);
     }
 }
 

@@ -23,7 +23,7 @@ void help_write_option_name(const Option *option, Buf *out)
 
 void help_write_option_help(const Option *option, Buf *out)
 {
-    option_put_help(option, out);
+    buf_put_c(out, option->help);
     if (option->choices != NULL) {
         buf_put_format(out, " (%s)", option->choices);
     }
@@ -99,31 +99,84 @@ void help_write_overview(Buf *out)
         "code such as E0204.\n");
 }
 
+static void write_option(const Option *option, Buf *out)
+{
+    size_t start = out->len;
+    buf_put_c(out, option->letter != 0 ? "  " : "      ");
+    help_write_option_name(option, out);
+    pad_to(OPTION_COLUMN, start, out);
+    help_write_option_help(option, out);
+    buf_put_char(out, '\n');
+}
+
+void help_write_group(const Command *command, uint32_t verbs, Buf *out)
+{
+    buf_put_c(out, "options");
+    if (command->verbs != NULL) {
+        buf_put_c(out, verbs == 0 ? " of every verb" : " of ");
+        option_put_verbs(command, verbs, "", out);
+    }
+}
+
+/* Those that the same verbs have are together. */
+static void write_options(const Command *command, Buf *out)
+{
+    for (OptionCursor group = { 0 }; option_next_group(command, &group);) {
+        buf_put_char(out, '\n');
+        help_write_group(command, group.verbs, out);
+        buf_put_c(out, ":\n");
+        for (OptionCursor at = { 0 }; option_next(command, NULL, &at);) {
+            if (at.verbs == group.verbs) {
+                write_option(at.option, out);
+            }
+        }
+    }
+}
+
+static void write_verbs(const Command *command, Buf *out)
+{
+    buf_put_c(out, "\nverbs:\n");
+    for (const Verb *verb = command->verbs; verb->name != NULL; verb++) {
+        write_row(verb->name, verb->help, out);
+    }
+    buf_put_format(out, "\n'eden help %s VERB' shows more about a verb.\n", command->name);
+}
+
+static void write_examples(const Command *command, const Verb *verb, Buf *out)
+{
+    for (ExampleCursor at = { 0 }; example_next(command, verb, &at);) {
+        buf_put_format(out, "%s  %s\n      %s\n", at.is_first ? "\nexamples:\n" : "",
+                       at.example->command, at.example->help);
+    }
+}
+
+static void write_usage(const Command *command, const Verb *verb, const char *help,
+                        const char *text, Buf *out)
+{
+    buf_put_format(out, "%s\n\nusage: ", help);
+    usage_put(command, verb, "\n       ", out);
+    buf_put_format(out, "\n%s%s%s", text == NULL ? "" : "\n", text == NULL ? "" : text,
+                   text == NULL ? "" : "\n");
+}
+
 void help_write_command(const Command *command, Buf *out)
 {
-    buf_put_format(out, "%s\n\nusage: eden %s [OPTION]...%s%s\n", command->help, command->name,
-                   command->args[0] == '\0' ? "" : " ", command->args);
-    if (command->text != NULL) {
-        buf_put_format(out, "\n%s\n", command->text);
+    write_usage(command, NULL, command->help, command->text, out);
+    if (command->verbs != NULL) {
+        write_verbs(command, out);
     }
+    write_options(command, out);
+    write_examples(command, NULL, out);
+}
+
+void help_write_verb(const Command *command, const Verb *verb, Buf *out)
+{
+    write_usage(command, verb, verb->help, verb->text, out);
     buf_put_c(out, "\noptions:\n");
-    const Option *lists[] = { command->options, common_options };
-    for (size_t i = 0; i < COUNT_OF(lists); i++) {
-        for (const Option *option = lists[i]; option != NULL && option->name != NULL; option++) {
-            size_t start = out->len;
-            buf_put_c(out, option->letter != 0 ? "  " : "      ");
-            help_write_option_name(option, out);
-            pad_to(OPTION_COLUMN, start, out);
-            help_write_option_help(option, out);
-            buf_put_char(out, '\n');
-        }
+    for (OptionCursor at = { 0 }; option_next(command, verb, &at);) {
+        write_option(at.option, out);
     }
-    if (command->examples != NULL) {
-        buf_put_c(out, "\nexamples:\n");
-        for (const Example *example = command->examples; example->command != NULL; example++) {
-            buf_put_format(out, "  %s\n      %s\n", example->command, example->help);
-        }
-    }
+    write_examples(command, verb, out);
 }
 
 void help_write_topic(Arena *arena, const SubjectTopic *topic, Buf *out)

@@ -26,7 +26,7 @@ const char *invocation_text(const Invocation *invocation, const char *name)
             return invocation->given[i].value;
         }
     }
-    const Option *option = option_find(invocation->command, str_from_c(name));
+    const Option *option = option_find(invocation->command, invocation->verb, str_from_c(name));
     BUG_IF(option == NULL);
     return option->fallback;
 }
@@ -71,9 +71,21 @@ bool words_ask_for_json(int argc, char **argv)
     return json;
 }
 
+/* "", " nodes" or " nodes show" */
+static Str spelled(const Invocation *invocation)
+{
+    Buf name = buf_make_in(invocation->arena, BUF_UNLIMITED);
+    if (invocation->command != NULL) {
+        buf_put_format(&name, " %s", invocation->command->name);
+    }
+    if (invocation->verb != NULL) {
+        buf_put_format(&name, " %s", invocation->verb->name);
+    }
+    return buf_str(&name);
+}
+
 static void tell_json(const Invocation *invocation, const UsageFault *faults, uint32_t count)
 {
-    Str name = invocation->command == NULL ? STR_EMPTY : str_from_c(invocation->command->name);
     Problems problems;
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     problems_init(&problems, invocation->arena);
@@ -81,11 +93,10 @@ static void tell_json(const Invocation *invocation, const UsageFault *faults, ui
         Str near = faults[i].near;
         Problem *problem =
             problems_add(&problems, "E0801", NULL, 0, 0, "%" STR_FMT, STR_ARG(faults[i].text));
-        problem->hint =
-            near.len > 0
-                ? arena_format(invocation->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near))
-                : str_trim(
-                      arena_format(invocation->arena, "see: eden help %" STR_FMT, STR_ARG(name)));
+        problem->hint = near.len > 0 ? arena_format(invocation->arena,
+                                                    "did you mean '%" STR_FMT "'?", STR_ARG(near))
+                                     : arena_format(invocation->arena, "see: eden help%" STR_FMT,
+                                                    STR_ARG(spelled(invocation)));
     }
     problems_print_json(&problems, &out);
     stream_put(invocation->out, buf_str(&out));
@@ -93,9 +104,7 @@ static void tell_json(const Invocation *invocation, const UsageFault *faults, ui
 
 int usage_errors(const Invocation *invocation, const UsageFault *faults, uint32_t count)
 {
-    bool named = invocation->command != NULL;
-    const char *between = named ? " " : "";
-    const char *name = named ? invocation->command->name : "";
+    Str name = spelled(invocation);
     if (invocation_wants_json(invocation)) {
         tell_json(invocation, faults, count);
         return EXIT_USAGE;
@@ -107,11 +116,11 @@ int usage_errors(const Invocation *invocation, const UsageFault *faults, uint32_
             buf_put_format(&text, "; did you mean '%" STR_FMT "'?", STR_ARG(faults[i].near));
         }
         visible_put(&shown, buf_str(&text));
-        stream_put_format(invocation->err, "eden%s%s: ", between, name);
+        stream_put_format(invocation->err, "eden%" STR_FMT ": ", STR_ARG(name));
         stream_put(invocation->err, buf_str(&shown));
         stream_put(invocation->err, STR("\n"));
     }
-    stream_put_format(invocation->err, "  see: eden help%s%s\n", between, name);
+    stream_put_format(invocation->err, "  see: eden help%" STR_FMT "\n", STR_ARG(name));
     return EXIT_USAGE;
 }
 
@@ -141,16 +150,13 @@ int usage_error_near(const Invocation *invocation, Str near, const char *format,
     return code;
 }
 
-/* Where an operation stands that several commands have: "roles create, tokens create". */
-static Str operations_text(Arena *arena, const char *name)
+/* The commands that have such a verb: "roles create, tokens create". */
+static Str verbs_named(Arena *arena, const char *name)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     for (size_t i = 0; commands[i] != NULL; i++) {
-        Str rest = str_from_c(commands[i]->choices == NULL ? "" : commands[i]->choices), one;
-        while (str_split_next(&rest, '|', &one)) {
-            if (str_eq_c(one, name)) {
-                buf_put_format(&text, "%s%s %s", text.len > 0 ? ", " : "", commands[i]->name, name);
-            }
+        if (verb_find(commands[i], str_from_c(name)) != NULL) {
+            buf_put_format(&text, "%s%s %s", text.len > 0 ? ", " : "", commands[i]->name, name);
         }
     }
     return buf_str(&text);
@@ -159,7 +165,7 @@ static Str operations_text(Arena *arena, const char *name)
 int usage_error_command(const Invocation *invocation, const char *name)
 {
     Str near = command_guess(invocation->arena, str_from_c(name));
-    Str several = near.len > 0 ? STR_EMPTY : operations_text(invocation->arena, name);
+    Str several = near.len > 0 ? STR_EMPTY : verbs_named(invocation->arena, name);
     return usage_error_near(invocation, near, "there is no command '%s'%s%" STR_FMT, name,
                             several.len > 0 ? "; there is " : "", STR_ARG(several));
 }
@@ -202,25 +208,14 @@ static bool contradicts(const Invocation *invocation, const Option *option, cons
     return false;
 }
 
-static bool add_given(Invocation *invocation, const Option *option, const char *value)
+/* What it means is checked when the verb is known, which may follow. */
+static void add_given(Invocation *invocation, const Option *option, const char *value)
 {
-    Str near;
-    if (value != NULL && option->choices != NULL && !is_choice(option->choices, value, &near)) {
-        usage_error_near(invocation, near, "--%s takes %s, not '%s'", option->name, option->choices,
-                         value);
-        return false;
-    }
-    if (contradicts(invocation, option, value)) {
-        usage_error(invocation, "--%s is given twice, and takes one %s", option->name,
-                    option->argument);
-        return false;
-    }
     invocation->given[invocation->given_count++] = (Given){ option, value };
-    return true;
 }
 
-/* By others. */
-static bool is_called(const Option *option, Str name)
+/* Whether it is one of the other names of an option. */
+static bool is_also(const Option *option, Str name)
 {
     Str rest = str_from_c(option->also), word;
     while (rest.len > 0 && str_split_next(&rest, '|', &word)) {
@@ -243,13 +238,10 @@ static bool unknown_option(const Invocation *invocation, Str name)
     }
     Suggest suggest = suggest_make(name);
     Str near = STR_EMPTY;
-    const Option *lists[] = { invocation->command->options, common_options };
-    for (size_t i = 0; i < COUNT_OF(lists); i++) {
-        for (const Option *option = lists[i]; option != NULL && option->name != NULL; option++) {
-            suggest_offer(&suggest, str_from_c(option->name));
-            if (is_called(option, name)) {
-                near = str_from_c(option->name);
-            }
+    for (OptionCursor at = { 0 }; option_next(invocation->command, NULL, &at);) {
+        suggest_offer(&suggest, str_from_c(at.option->name));
+        if (is_also(at.option, name)) {
+            near = str_from_c(at.option->name);
         }
     }
     if (near.len > 0 || suggest_found(&suggest, &near)) {
@@ -270,7 +262,7 @@ static bool take_long(Invocation *invocation, char **argv, int argc, int *at)
     Str word = str_from_c(argv[*at] + 2);
     size_t equals = str_find(word, STR("="), 0);
     Str name = str_slice(word, 0, equals);
-    const Option *option = option_find(invocation->command, name);
+    const Option *option = option_find(invocation->command, NULL, name);
     if (option == NULL) {
         return unknown_option(invocation, name);
     }
@@ -287,11 +279,12 @@ static bool take_long(Invocation *invocation, char **argv, int argc, int *at)
         }
         value = argv[++*at];
     }
-    return add_given(invocation, option, value);
+    add_given(invocation, option, value);
+    return true;
 }
 
 /* "-" is standard input and -1 a number: no option is a digit. */
-static bool looks_like_option(const char *word)
+bool word_is_option(const char *word)
 {
     return word[0] == '-' && word[1] != '\0' && !ascii_is_digit(word[1]) && word[1] != '.';
 }
@@ -299,54 +292,55 @@ static bool looks_like_option(const char *word)
 /* The only option with a value that begins with the letter, as "--label" for -l; else empty. */
 static Str long_form(const Invocation *invocation, char letter)
 {
-    const Option *lists[] = { invocation->command->options, common_options };
     Str found = STR_EMPTY;
-    for (size_t i = 0; i < COUNT_OF(lists); i++) {
-        for (const Option *option = lists[i]; option != NULL && option->name != NULL; option++) {
-            if (option->name[0] == letter && option->argument != NULL) {
-                if (found.len > 0) {
-                    return STR_EMPTY;
-                }
-                found = arena_format(invocation->arena, "--%s", option->name);
+    for (OptionCursor at = { 0 }; option_next(invocation->command, NULL, &at);) {
+        if (at.option->name[0] == letter && at.option->argument != NULL) {
+            if (found.len > 0) {
+                return STR_EMPTY;
             }
+            found = arena_format(invocation->arena, "--%s", at.option->name);
         }
     }
     return found;
+}
+
+static bool unknown_letter(const Invocation *invocation, char letter, const char *word)
+{
+    const Command *command = invocation->command;
+    bool takes_args = command->verbs != NULL || command->args[0].usage != NULL;
+    Str near = long_form(invocation, letter);
+    usage_error_near(
+        invocation, near, "unknown option '-%c' in '%s'%s", letter, word,
+        near.len == 0 && takes_args ? "; put '--' before an argument that starts with '-'" : "");
+    return false;
 }
 
 /* -a, -ab, -ovalue, -o value */
 static bool take_short(Invocation *invocation, char **argv, int argc, int *at)
 {
     for (const char *letter = argv[*at] + 1; *letter != '\0'; letter++) {
-        const Option *option = option_find_letter(invocation->command, *letter);
+        const Option *option = option_find_letter(invocation->command, NULL, *letter);
         if (option == NULL) {
-            Str near = long_form(invocation, *letter);
-            usage_error_near(invocation, near, "unknown option '-%c' in '%s'%s", *letter, argv[*at],
-                             near.len == 0 && invocation->command->args_max > 0
-                                 ? "; put '--' before an argument that starts with '-'"
-                                 : "");
-            return false;
+            return unknown_letter(invocation, *letter, argv[*at]);
         }
         if (option->argument == NULL) {
-            if (!add_given(invocation, option, NULL)) {
-                return false;
-            }
+            add_given(invocation, option, NULL);
             continue;
         }
+        bool is_last = *at + 1 >= argc;
         if (letter[1] != '\0') {
-            return add_given(invocation, option, letter + 1);
-        }
-        bool alone = *at + 1 >= argc || looks_like_option(argv[*at + 1]);
-        if (alone && option->alone != NULL) {
-            option = option_find(invocation->command, str_from_c(option->alone));
-            return add_given(invocation, option, NULL);
-        }
-        if (*at + 1 >= argc) {
+            add_given(invocation, option, letter + 1);
+        } else if (option->alone != NULL && (is_last || word_is_option(argv[*at + 1]))) {
+            option = option_find(invocation->command, NULL, str_from_c(option->alone));
+            add_given(invocation, option, NULL);
+        } else if (!is_last) {
+            add_given(invocation, option, argv[++*at]);
+        } else {
             usage_error(invocation, "-%c needs %s %s", *letter, article(option->argument),
                         option->argument);
             return false;
         }
-        return add_given(invocation, option, argv[++*at]);
+        return true;
     }
     return true;
 }
@@ -356,7 +350,7 @@ static bool parse_words(Invocation *invocation, int argc, char **argv)
     bool only_args = false;
     for (int at = 0; at < argc; at++) {
         const char *word = argv[at];
-        if (only_args || !looks_like_option(word)) {
+        if (only_args || !word_is_option(word)) {
             invocation->args[invocation->arg_count++] = word;
         } else if (strcmp(word, "--") == 0) {
             only_args = true;
@@ -379,44 +373,117 @@ static bool too_many(const Invocation *invocation, const char *arg)
     return false;
 }
 
+/* The first argument names the verb; the others become those of the verb. */
+static bool take_verb(Invocation *invocation)
+{
+    const Command *command = invocation->command;
+    Arena *arena = invocation->arena;
+    Buf names = buf_make_in(arena, BUF_UNLIMITED);
+    verbs_put(command, &names);
+    if (invocation->arg_count == 0) {
+        invocation->verb = verb_default(command);
+        if (invocation->verb == NULL) {
+            usage_error(invocation, "one of %s is missing", buf_c(&names));
+        }
+        return invocation->verb != NULL;
+    }
+    const char *word = *invocation->args;
+    invocation->verb = verb_find(command, str_from_c(word));
+    if (invocation->verb == NULL) {
+        Str near = synonym_or_near(str_from_c(word), buf_c(&names));
+        near = near.len == 0
+                   ? near
+                   : arena_format(arena, "eden %s %" STR_FMT, command->name, STR_ARG(near));
+        usage_error_near(invocation, near, "takes %s, not '%s'", buf_c(&names), word);
+        return false;
+    }
+    invocation->args++;
+    invocation->arg_count--;
+    return true;
+}
+
+static void refuse_option(const Invocation *invocation, const char *name)
+{
+    Buf verbs = buf_make_in(invocation->arena, BUF_UNLIMITED);
+    for (OptionCursor at = { 0 }; option_next(invocation->command, NULL, &at);) {
+        if (strcmp(at.option->name, name) == 0) {
+            option_put_verbs(invocation->command, at.verbs, "'", &verbs);
+        }
+    }
+    usage_error(invocation, "option '--%s' is for %s", name, buf_c(&verbs));
+}
+
+/* Each becomes that of the verb, and has to make sense there. */
+static bool check_given(Invocation *invocation)
+{
+    uint32_t count = invocation->given_count;
+    Str near;
+    for (invocation->given_count = 0; invocation->given_count < count; invocation->given_count++) {
+        Given *given = &invocation->given[invocation->given_count];
+        const char *name = given->option->name, *value = given->value;
+        const Option *option = option_find(invocation->command, invocation->verb, str_from_c(name));
+        if (option == NULL) {
+            refuse_option(invocation, name);
+            return false;
+        }
+        if (value != NULL && option->choices != NULL && !is_choice(option->choices, value, &near)) {
+            usage_error_near(invocation, near, "--%s takes %s, not '%s'", name, option->choices,
+                             value);
+            return false;
+        }
+        if (contradicts(invocation, option, value)) {
+            usage_error(invocation, "--%s is given twice, and takes one %s", name,
+                        option->argument);
+            return false;
+        }
+        given->option = option;
+    }
+    return true;
+}
+
+static bool check_args(const Invocation *invocation)
+{
+    const Argument *args =
+        invocation->verb != NULL ? invocation->verb->args : invocation->command->args;
+    uint32_t count = invocation->arg_count;
+    Str near;
+    if (count > arguments_max(args)) {
+        return too_many(invocation, invocation->args[arguments_max(args)]);
+    }
+    if (count < arguments_min(args)) {
+        for (uint32_t left = count; argument_is_optional(args) || left-- > 0;) {
+            args++;
+        }
+        usage_error(invocation, "%" STR_FMT " is missing", STR_ARG(argument_name(args)));
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const char *choices = arguments_at(args, i)->choices;
+        if (choices != NULL && !is_choice(choices, invocation->args[i], &near)) {
+            usage_error_near(invocation, near, "takes %s, not '%s'", choices, invocation->args[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool invocation_parse(Invocation *invocation, int argc, char **argv)
 {
+    const Command *command = invocation->command;
     size_t letters = 1; /* each could be an option of its own */
     for (int i = 0; i < argc; i++) {
         letters += strlen(argv[i]);
     }
     invocation->args = ARENA_ARRAY(invocation->arena, const char *, (size_t)argc + 1);
     invocation->given = ARENA_ARRAY(invocation->arena, Given, letters);
-    const Command *command = invocation->command;
     if (!parse_words(invocation, argc, argv)) {
         return false;
     }
-    if (invocation_flag(invocation, "help")) {
-        return true; /* whatever else is missing */
+    if (invocation_flag(invocation, "help")) { /* whatever else is wrong */
+        invocation->verb =
+            invocation->arg_count > 0 ? verb_find(command, str_from_c(*invocation->args)) : NULL;
+        return true;
     }
-    Str near;
-    if (invocation->arg_count < command->args_min) {
-        if (invocation->arg_count == 0 && command->choices != NULL) {
-            usage_error(invocation, "one of %s is missing", command->choices);
-        } else if (invocation->arg_count == 0) {
-            usage_error(invocation, "%s is missing", command->args);
-        } else {
-            usage_error(invocation, "takes %s; something is missing", command->args);
-        }
-        return false;
-    }
-    if (invocation->arg_count > command->args_max) {
-        return too_many(invocation, invocation->args[command->args_max]);
-    }
-    if (command->choices != NULL && invocation->arg_count > 0 &&
-        !is_choice(command->choices, invocation->args[0], &near)) {
-        near = synonym_or_near(str_from_c(invocation->args[0]), command->choices);
-        near = near.len == 0 ? near
-                             : arena_format(invocation->arena, "eden %s %" STR_FMT, command->name,
-                                            STR_ARG(near));
-        usage_error_near(invocation, near, "takes %s, not '%s'", command->choices,
-                         invocation->args[0]);
-        return false;
-    }
-    return true;
+    return (command->verbs == NULL || take_verb(invocation)) && check_given(invocation) &&
+           check_args(invocation);
 }

@@ -166,8 +166,7 @@ static int send_all(Invocation *invocation, const Kind *kind, Sending sending)
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     if (count == 0) {
-        return usage_error(invocation, "'%s %s' takes the object from --file FILE",
-                           invocation->command->name, invocation->args[0]);
+        return usage_error(invocation, "--file FILE is missing");
     }
     if (!read_documents(&inputs, kind, files, count, documents)) {
         int code = inputs_report(&inputs, invocation);
@@ -221,7 +220,7 @@ static bool read_field(const Invocation *invocation, Str word, Map *spec)
     Value value = value_null();
     if ((equals == STR_NOT_FOUND && !unset) || field.len == 0) {
         usage_error(invocation,
-                    "what is set is FIELD=VALUE, or FIELD- to unset it; not '%" STR_FMT "'",
+                    "a setting is FIELD=VALUE, or FIELD- to unset it; not '%" STR_FMT "'",
                     STR_ARG(word));
         return false;
     }
@@ -242,7 +241,7 @@ int kind_run_set(Invocation *invocation, const Kind *kind, Str name)
     Value object;
     bool asked;
     Error err;
-    for (uint32_t i = 1; i < invocation->arg_count; i++) {
+    for (uint32_t i = 0; i < invocation->arg_count; i++) {
         if (!read_field(invocation, str_from_c(invocation->args[i]), spec)) {
             return EXIT_USAGE;
         }
@@ -271,10 +270,10 @@ int kind_run_set(Invocation *invocation, const Kind *kind, Str name)
 int kind_run_delete(Invocation *invocation, const Kind *kind)
 {
     Arena *arena = invocation->arena;
-    uint32_t count = invocation->arg_count - 1;
+    uint32_t count = invocation->arg_count;
     Str *names = ARENA_ARRAY(arena, Str, count);
     for (uint32_t i = 0; i < count; i++) {
-        names[i] = str_from_c(invocation->args[i + 1]);
+        names[i] = str_from_c(invocation->args[i]);
     }
     EachRequest request = { .method = "DELETE",
                             .before = arena_format(arena, "/v1/%s/", kind->plural).data,

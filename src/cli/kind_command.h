@@ -7,15 +7,14 @@
 
 #include "cli/kind_print.h"
 
-#define FILE_OPTION                                                         \
-    {                                                                       \
-        .name = "file", .letter = 'f', .argument = "FILE", .repeats = true, \
-        .verbs = "create|apply", .word = WORD_FILE,                         \
-        .help = "the object, as YAML or JSON; - is standard input"          \
+#define FILE_OPTION                                                                            \
+    {                                                                                          \
+        .name = "file", .letter = 'f', .argument = "FILE", .repeats = true, .word = WORD_FILE, \
+        .help = "the object, as YAML or JSON; - is standard input"                             \
     }
 
-/* Each does one thing with the kind; what stands behind the verb are `args` from the second on. They
- * return the exit code. */
+/* Each does one thing with objects of the kind that the arguments of the verb name, and returns the
+ * exit code. */
 int kind_run_list(Invocation *invocation, const Kind *kind);
 /* The same with a table of its own, and what is said when there is none at all. */
 typedef void KindTable(const Invocation *invocation, const Kind *kind, const List *items);

@@ -6,10 +6,10 @@
 
 #define KIND_FORMATS "table|wide|json|yaml|name|jsonpath=EXPR"
 
-/* Of commands that list. */
+/* Of verbs that list. */
 #define SELECTOR_OPTION                                                                       \
     {                                                                                         \
-        .name = "selector", .letter = 'l', .argument = "SELECTOR", .verbs = "list",           \
+        .name = "selector", .letter = 'l', .argument = "SELECTOR",                            \
         .help = "only those with these names or labels (role=web); see 'eden help selectors'" \
     }
 

@@ -1,13 +1,12 @@
-/* Objects as they are, and then as they change: `--watch` of commands that list. */
+/* Objects as they are, and then as they change: `--watch` of verbs that list. */
 #pragma once
 
 #include "cli/kind_print.h"
 
-/* Of commands that list. */
-#define WATCH_OPTION                                              \
-    {                                                             \
-        .name = "watch", .letter = 'w', .verbs = "list",          \
-        .help = "then print changes as they happen, until Ctrl-C" \
+/* Of verbs that list. */
+#define WATCH_OPTION                                                                              \
+    {                                                                                             \
+        .name = "watch", .letter = 'w', .help = "then print changes as they happen, until Ctrl-C" \
     }
 
 /* Prints the list, then a line for every change; with -o json a line of JSON for each object, too. A

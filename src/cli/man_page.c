@@ -1,6 +1,7 @@
 #include "cli/man_page.h"
 
 #include "cli/exit_codes.h"
+#include "cli/help_text.h"
 #include "cli/subject.h"
 
 enum {
@@ -171,48 +172,86 @@ void man_write_overview(Buf *out)
     put_exit_status(out);
 }
 
-static void put_options(const Option *options, Buf *out)
+static void put_option(const Option *option, Buf *out)
 {
-    for (; options != NULL && options->name != NULL; options++) {
-        buf_put_c(out, ".It ");
-        if (options->letter != 0) {
-            buf_put_format(out, "Fl %c , ", options->letter);
+    buf_put_c(out, ".It ");
+    if (option->letter != 0) {
+        buf_put_format(out, "Fl %c , ", option->letter);
+    }
+    buf_put_format(out, "Fl -%s", option->name);
+    if (option->argument != NULL) {
+        buf_put_format(out, " Ar %s", option->argument);
+    }
+    buf_put_char(out, '\n');
+    put_sentence(option->help, out);
+    if (option->choices != NULL) {
+        buf_put_c(out, "One of");
+        Str rest = str_from_c(option->choices), part;
+        while (str_split_next(&rest, '|', &part)) {
+            buf_put_format(out, "\n.Cm %" STR_FMT "%s", STR_ARG(part),
+                           rest.len > 0 ? " ," : " .\n");
         }
-        buf_put_format(out, "Fl -%s", options->name);
-        if (options->argument != NULL) {
-            buf_put_format(out, " Ar %s", options->argument);
-        }
-        buf_put_char(out, '\n');
-        AUTO_CLEAR(Buf) help = buf_make(BUF_UNLIMITED);
-        option_put_help(options, &help);
-        put_sentence(buf_c(&help), out);
-        if (options->choices != NULL) {
-            buf_put_c(out, "One of");
-            Str rest = str_from_c(options->choices), part;
-            while (str_split_next(&rest, '|', &part)) {
-                buf_put_format(out, "\n.Cm %" STR_FMT "%s", STR_ARG(part),
-                               rest.len > 0 ? " ," : " .\n");
-            }
-        }
-        if (options->fallback != NULL) {
-            buf_put_format(out, "The default is\n.Cm %s .\n", options->fallback);
-        }
-        if (options->repeats) {
-            buf_put_c(out, "May be repeated.\n");
-        }
+    }
+    if (option->fallback != NULL) {
+        buf_put_format(out, "The default is\n.Cm %s .\n", option->fallback);
+    }
+    if (option->repeats) {
+        buf_put_c(out, "May be repeated.\n");
     }
 }
 
-static void put_examples(const Example *examples, Buf *out)
+static void put_options(const Command *command, Buf *out)
 {
-    buf_put_c(out, ".Sh EXAMPLES\n");
-    for (const Example *row = examples; row->command != NULL; row++) {
-        buf_put_c(out, row == examples ? "" : ".Pp\n");
-        put_sentence(row->help, out);
+    for (OptionCursor group = { 0 }; option_next_group(command, &group);) {
+        AUTO_CLEAR(Buf) title = buf_make(BUF_UNLIMITED);
+        help_write_group(command, group.verbs, &title);
+        buf_put_format(out, ".Pp\nO%s:\n.Bl -tag -width Ds\n", buf_c(&title) + 1);
+        for (OptionCursor at = { 0 }; option_next(command, NULL, &at);) {
+            if (at.verbs == group.verbs) {
+                put_option(at.option, out);
+            }
+        }
+        buf_put_c(out, ".El\n");
+    }
+}
+
+static void put_examples(const Command *command, Buf *out)
+{
+    for (ExampleCursor at = { 0 }; example_next(command, NULL, &at);) {
+        buf_put_c(out, at.is_first ? ".Sh EXAMPLES\n" : ".Pp\n");
+        put_sentence(at.example->help, out);
         buf_put_c(out, ".Bd -literal -offset indent\n");
-        put_line(str_from_c(row->command), out);
+        put_line(str_from_c(at.example->command), out);
         buf_put_c(out, ".Ed\n");
     }
+}
+
+static void put_synopsis(const Command *command, const Verb *verb, Buf *out)
+{
+    const Argument *args = verb != NULL ? verb->args : command->args;
+    buf_put_format(out, ".Nm eden Cm %s\n", command->name);
+    if (verb != NULL) {
+        buf_put_format(out, ".%sCm %s\n", verb->is_default ? "Op " : "", verb->name);
+    }
+    buf_put_c(out, ".Op Ar option ...\n");
+    for (; args->usage != NULL; args++) {
+        buf_put_format(out, ".%sAr %" STR_FMT "%s\n", argument_is_optional(args) ? "Op " : "",
+                       STR_ARG(argument_name(args)), argument_repeats(args) ? " ..." : "");
+    }
+}
+
+static void put_verbs(const Command *command, Buf *out)
+{
+    buf_put_c(out, ".Pp\nVerbs:\n.Bl -tag -width Ds\n");
+    for (const Verb *verb = command->verbs; verb->name != NULL; verb++) {
+        buf_put_format(out, ".It Cm %s\n", verb->name);
+        put_text(verb->help, out);
+        if (verb->text != NULL) {
+            buf_put_c(out, ".Pp\n");
+            put_text(verb->text, out);
+        }
+    }
+    buf_put_c(out, ".El\n");
 }
 
 void man_write_command(const Command *command, Buf *out)
@@ -220,9 +259,12 @@ void man_write_command(const Command *command, Buf *out)
     AUTO_CLEAR(Buf) name = buf_make(BUF_UNLIMITED);
     buf_put_format(&name, "-%s", command->name);
     put_head(buf_c(&name), command->help, out);
-    buf_put_format(out, ".Sh SYNOPSIS\n.Nm eden Cm %s\n.Op Ar option ...\n", command->name);
-    if (command->args[0] != '\0') {
-        buf_put_format(out, ".Ar %s\n", command->args);
+    buf_put_c(out, ".Sh SYNOPSIS\n");
+    if (command->verbs == NULL) {
+        put_synopsis(command, NULL, out);
+    }
+    for (const Verb *verb = command->verbs; verb != NULL && verb->name != NULL; verb++) {
+        put_synopsis(command, verb, out);
     }
     buf_put_c(out, ".Sh DESCRIPTION\n");
     put_text(command->help, out);
@@ -230,13 +272,11 @@ void man_write_command(const Command *command, Buf *out)
         buf_put_c(out, ".Pp\n");
         put_text(command->text, out);
     }
-    buf_put_c(out, ".Pp\nOptions:\n.Bl -tag -width Ds\n");
-    put_options(command->options, out);
-    put_options(common_options, out);
-    buf_put_c(out, ".El\n");
-    put_exit_status(out);
-    if (command->examples != NULL) {
-        put_examples(command->examples, out);
+    if (command->verbs != NULL) {
+        put_verbs(command, out);
     }
+    put_options(command, out);
+    put_exit_status(out);
+    put_examples(command, out);
     buf_put_c(out, ".Sh SEE ALSO\n.Xr eden 1\n");
 }

@@ -92,8 +92,7 @@ int nodes_choose(Invocation *invocation, const char **words, uint32_t count, boo
                            words[0]);
     }
     if (!selector.is_given && count == 0) {
-        return usage_error(invocation, "'nodes %s' takes NODE..., or --selector",
-                           invocation->args[0]);
+        return usage_error(invocation, "NODE is missing; name nodes, or give --selector");
     }
     return selector.is_given ? choose_by_selector(invocation, &selector, asking, out)
                              : choose_by_words(invocation, words, count, asking, out);

@@ -4,9 +4,14 @@
 
 #include "cli/invocation.h"
 
+#define NODES_SELECTOR_OPTION                                            \
+    {                                                                    \
+        .name = "selector", .letter = 'l', .argument = "SELECTOR",       \
+        .help = "nodes such as role=web or 'web*' (eden help selectors)" \
+    }
 #define YES_OPTION                                                                             \
     {                                                                                          \
-        .name = "yes", .letter = 'y', .verbs = "remove|reject",                                \
+        .name = "yes", .letter = 'y',                                                          \
         .help = "do not ask for confirmation when nodes are chosen by a pattern or a selector" \
     }
 

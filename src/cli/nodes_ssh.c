@@ -15,7 +15,7 @@ bool nodes_ssh_is_misused(const Invocation *invocation)
     static const char *const names[] = { "host-key", "known-hosts", "accept-new-host-key" };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (invocation_flag(invocation, names[i]) && !invocation_flag(invocation, "ssh")) {
-            usage_error(invocation, "--%s goes with --ssh", names[i]);
+            usage_error(invocation, "--%s requires --ssh", names[i]);
             return true;
         }
     }

@@ -40,7 +40,7 @@ static const char *json_path_of(const Invocation *invocation)
 
 bool output_check(const Invocation *invocation)
 {
-    bool has_option = option_find(invocation->command, STR("output")) != NULL;
+    bool has_option = option_find(invocation->command, invocation->verb, STR("output")) != NULL;
     const char *path = has_option ? json_path_of(invocation) : NULL;
     Error err;
     if (path == NULL || json_path_check(invocation->arena, str_from_c(path), &err)) {

@@ -73,15 +73,9 @@ static const RefusalRow *refusal_row_of_kind(ErrorKind kind)
  * command does. */
 static Str lister_of(Str plural)
 {
-    Str name = str_eq_c(plural, "facts") ? STR("nodes") : plural, rest, one;
-    const Command *command = name.len > 0 ? command_find(name) : NULL;
-    rest = str_from_c(command == NULL || command->choices == NULL ? "" : command->choices);
-    while (str_split_next(&rest, '|', &one)) {
-        if (str_eq_c(one, "list")) {
-            return name;
-        }
-    }
-    return STR_EMPTY;
+    Str name = str_eq_c(plural, "facts") ? STR("nodes") : plural;
+    const Command *command = command_find(name);
+    return command != NULL && verb_find(command, STR("list")) != NULL ? name : STR_EMPTY;
 }
 
 /* "'eden nodes list' shows which there are" */

@@ -21,7 +21,7 @@ static bool get_order(const Invocation *invocation, RunConfig *out)
 {
     out->workers = 1;
     out->max_wait_us = -1;
-    if (option_find(invocation->command, STR("order")) == NULL) {
+    if (option_find(invocation->command, invocation->verb, STR("order")) == NULL) {
         return true; /* a command that loads a site and runs nothing */
     }
     const char *order = invocation_text(invocation, "order");

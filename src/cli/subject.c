@@ -281,9 +281,10 @@ void subject_put_signature(const Subject *subject, Buf *out)
     switch (subject->kind) {
     case SUBJECT_COMMAND:
         buf_put(out, subject->name);
-        if (subject->command->args[0] != '\0') {
-            buf_put_format(out, " %s", subject->command->args);
+        if (subject->command->verbs != NULL) {
+            buf_put_c(out, verb_default(subject->command) != NULL ? " [VERB]" : " VERB");
         }
+        arguments_put(subject->command->args, out);
         return;
     case SUBJECT_FILTER:
     case SUBJECT_TEST: native_put_signature(subject->native, true, out); return;

@@ -28,8 +28,21 @@ static void set_words(Arena *arena, Map *map, const char *key, const char *words
     set(arena, map, key, value_list(list));
 }
 
-static Value option_value(Arena *arena, const Option *option)
+/* A list of the verbs that have an option; null for one of the whole command. */
+static void set_verbs(Arena *arena, Map *map, const Command *command, uint32_t verbs)
 {
+    List *list = list_new(arena, 4);
+    for (uint32_t i = 0; verbs >> i != 0; i++) {
+        if ((verbs >> i & 1) != 0) {
+            list_push(arena, list, value_string(str_from_c(command->verbs[i].name)));
+        }
+    }
+    set(arena, map, "verbs", verbs == 0 ? value_null() : value_list(list));
+}
+
+static Value option_value(Arena *arena, const Command *command, const OptionCursor *at)
+{
+    const Option *option = at->option;
     Map *map = map_new(arena, 8);
     set_text(arena, map, "name", option->name);
     char *letter = arena_copy_c(arena, str_from(&option->letter, 1));
@@ -38,41 +51,131 @@ static Value option_value(Arena *arena, const Option *option)
     set(arena, map, "repeats", value_bool(option->repeats));
     set_text(arena, map, "word", option->argument == NULL ? NULL : word_kind_name(option->word));
     set_words(arena, map, "choices", option->choices);
-    set_words(arena, map, "verbs", option->verbs);
+    set_verbs(arena, map, command, at->verbs);
     set_text(arena, map, "default", option->fallback);
     set_text(arena, map, "help", option->help);
     return value_map(map);
 }
 
-static Value options_value(Arena *arena, const Option *options)
+/* The common ones, or all others. */
+static Value options_value(Arena *arena, const Command *command, bool common)
 {
     List *list = list_new(arena, 8);
-    for (; options != NULL && options->name != NULL; options++) {
-        list_push(arena, list, option_value(arena, options));
+    for (OptionCursor at = { 0 }; option_next(command, NULL, &at);) {
+        if (at.is_common == common) {
+            list_push(arena, list, option_value(arena, command, &at));
+        }
     }
     return value_list(list);
 }
 
-static void describe_command(Arena *arena, Map *map, const Command *command)
+static void set_examples(Arena *arena, Map *map, const Command *command, const Verb *verb)
 {
-    set_text(arena, map, "group", command_group_titles[command->group]);
-    set_text(arena, map, "arguments", command->args);
-    set(arena, map, "arguments_min", value_int(command->args_min));
-    set(arena, map, "arguments_max",
-        command->args_max == UINT32_MAX ? value_null() : value_int(command->args_max));
-    set_text(arena, map, "word", command->args_max == 0 ? NULL : word_kind_name(command->word));
-    set_words(arena, map, "choices", command->choices);
-    set_text(arena, map, "help", command->help);
-    set_text(arena, map, "text", command->text);
-    set(arena, map, "options", options_value(arena, command->options));
     List *examples = list_new(arena, 4);
-    for (const Example *row = command->examples; row != NULL && row->command != NULL; row++) {
+    for (ExampleCursor at = { 0 }; example_next(command, verb, &at);) {
         Map *example = map_new(arena, 2);
-        set_text(arena, example, "command", row->command);
-        set_text(arena, example, "help", row->help);
+        set_text(arena, example, "command", at.example->command);
+        set_text(arena, example, "help", at.example->help);
         list_push(arena, examples, value_map(example));
     }
     set(arena, map, "examples", value_list(examples));
+}
+
+static void set_count(Arena *arena, Map *map, const char *key, uint32_t count)
+{
+    set(arena, map, key, count == UINT32_MAX ? value_null() : value_int(count));
+}
+
+static void set_positions(Arena *arena, Map *map, const Argument *args)
+{
+    List *list = list_new(arena, ARGUMENTS_MAX);
+    for (; args->usage != NULL; args++) {
+        Map *position = map_new(arena, 5);
+        set(arena, position, "name", value_string(argument_name(args)));
+        set(arena, position, "required", value_bool(!argument_is_optional(args)));
+        set(arena, position, "repeats", value_bool(argument_repeats(args)));
+        set_text(arena, position, "word", word_kind_name(args->word));
+        set_words(arena, position, "choices", args->choices);
+        list_push(arena, list, value_map(position));
+    }
+    set(arena, map, "positions", value_list(list));
+}
+
+/* What a command or a verb of it takes. */
+static void set_arguments(Arena *arena, Map *map, const Argument *args)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    arguments_put(args, &text);
+    set(arena, map, "arguments", value_string(str_trim(buf_str(&text))));
+    set_count(arena, map, "arguments_min", arguments_min(args));
+    set_count(arena, map, "arguments_max", arguments_max(args));
+    set_positions(arena, map, args);
+}
+
+/* A verb is the first argument of its command to whoever does not know of verbs. */
+static void set_verb_arguments(Arena *arena, Map *map, const Command *command)
+{
+    bool has_default = verb_default(command) != NULL;
+    WordKind word = WORD_TEXT;
+    uint32_t max = 0;
+    Buf names = buf_make_in(arena, BUF_UNLIMITED);
+    verbs_put(command, &names);
+    for (const Verb *verb = command->verbs; verb->name != NULL; verb++) {
+        uint32_t takes = arguments_max(verb->args);
+        max = takes > max ? takes : max;
+        for (const Argument *at = verb->args; word == WORD_TEXT && at->usage != NULL; at++) {
+            word = at->word;
+        }
+    }
+    set(arena, map, "arguments",
+        value_string(arena_format(arena, "%s%s%s [ARGUMENT...]", has_default ? "[" : "",
+                                  buf_c(&names), has_default ? "]" : "")));
+    set_count(arena, map, "arguments_min", !has_default);
+    set_count(arena, map, "arguments_max", max == UINT32_MAX ? max : max + 1);
+    set_positions(arena, map, command->args);
+    set_text(arena, map, "word", word_kind_name(word));
+    set_words(arena, map, "choices", buf_c(&names));
+}
+
+static Value verb_value(Arena *arena, const Command *command, const Verb *verb)
+{
+    Map *map = map_new(arena, 12);
+    List *options = list_new(arena, 4);
+    set_text(arena, map, "name", verb->name);
+    set_text(arena, map, "alias", verb->alias);
+    set(arena, map, "default", value_bool(verb->is_default));
+    set_arguments(arena, map, verb->args);
+    set_text(arena, map, "help", verb->help);
+    set_text(arena, map, "text", verb->text);
+    for (const Option *option = verb->options; option != NULL && option->name != NULL; option++) {
+        list_push(arena, options, value_string(str_from_c(option->name)));
+    }
+    set(arena, map, "options", value_list(options));
+    set_examples(arena, map, command, verb);
+    return value_map(map);
+}
+
+static void describe_command(Arena *arena, Map *map, const Command *command)
+{
+    const Argument *args = command->args;
+    List *verbs = list_new(arena, 4);
+    set_text(arena, map, "alias", command->alias);
+    set_text(arena, map, "group", command_group_titles[command->group]);
+    if (command->verbs != NULL) {
+        set_verb_arguments(arena, map, command);
+    } else {
+        set_arguments(arena, map, args);
+        set_text(arena, map, "word", args->usage == NULL ? NULL : word_kind_name(args->word));
+        set_words(arena, map, "choices", args->choices);
+    }
+    set_text(arena, map, "help", command->help);
+    set_text(arena, map, "text", command->text);
+    for (const Verb *verb = command->verbs; verb != NULL && verb->name != NULL; verb++) {
+        list_push(arena, verbs, verb_value(arena, command, verb));
+    }
+    set(arena, map, "verbs", value_list(verbs));
+    set(arena, map, "options", options_value(arena, command, false));
+    set_examples(arena, map, command, NULL);
 }
 
 static void describe_native(Arena *arena, Map *map, const Subject *subject)
@@ -157,7 +260,7 @@ Value program_value(Arena *arena)
     set_text(arena, map, "format", "eden.help/1");
     set_text(arena, map, "version", EDEN_VERSION);
     set(arena, map, "commands", kind_value(arena, SUBJECT_COMMAND));
-    set(arena, map, "common_options", options_value(arena, common_options));
+    set(arena, map, "common_options", options_value(arena, commands[0], true));
     List *topics = list_new(arena, 8);
     for (const SubjectTopic *row = subject_topics; row->name != NULL; row++) {
         Map *topic = map_new(arena, 3);

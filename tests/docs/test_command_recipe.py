@@ -1,7 +1,7 @@
-"""The recipe of CONTRIBUTING.md works: its file and its line make a command.
+"""The recipe of CONTRIBUTING.md works: each of its two files makes a command with one more line.
 
-The file is compiled, and the table of commands with one line more; both are linked with the rest of
-the library into a program of its own.
+The files are compiled, and the table of commands with the new lines; all are linked with the rest of
+the library into a separate program.
 """
 
 import re
@@ -13,22 +13,24 @@ from relink import compile_like, link_like
 
 @pytest.fixture(scope="module")
 def newcomer(root, build, tmp_path_factory):
-    """Runs the program that has the command of the recipe."""
+    """Runs the program that has the commands of the recipe."""
     place = tmp_path_factory.mktemp("recipe")
     section = (root / "CONTRIBUTING.md").read_text()
     section = section.split("### Add a command", 1)[1].split("\n### ", 1)[0]
-    [code] = re.findall(r"^```c\n(.*?)^```", section, re.M | re.S)
-    [line] = re.findall(r"`(COMMAND\(\w+\))`", section)
-    (place / "command_hello.c").write_text(code)
+    files = re.findall(r"^```c\n(.*?)^```", section, re.M | re.S)
+    lines = re.findall(r"`(COMMAND\(\w+\))`", section)
+    assert lines == ["COMMAND(hello)", "COMMAND(greet)"] and len(files) == 2
     (place / "cli").mkdir()
     rows = (root / "src/cli/commands.def").read_text()
-    (place / "cli" / "commands.def").write_text(rows + line + "\n")
+    (place / "cli" / "commands.def").write_text(rows + "\n".join(lines) + "\n")
     # The table is compiled from a copy: beside the original, its own .def would be found first.
     (place / "command.c").write_text((root / "src/cli/command.c").read_text())
-    compile_like(build, "cli/command_version.c", place / "command_hello.c", place / "hello.o",
-                 "-Werror")
     compile_like(build, "cli/command.c", place / "command.c", place / "command.o", f"-I{place}")
-    link_like(build, [place / "hello.o", place / "command.o"], place / "eden")
+    for code, name in zip(files, ("hello", "greet")):
+        (place / f"command_{name}.c").write_text(code)
+        compile_like(build, "cli/command_version.c", place / f"command_{name}.c",
+                     place / f"{name}.o", "-Werror")
+    link_like(build, [place / "hello.o", place / "greet.o", place / "command.o"], place / "eden")
 
     def run(*args):
         return subprocess.run([place / "eden", *args], capture_output=True, text=True)
@@ -55,9 +57,26 @@ def test_help_manual_completion_and_explain_know_it(newcomer):
     assert "-l, --loud" in newcomer("hello", "--help").stdout
     assert "eden hello fleet --loud" in newcomer("man", "hello").stdout
     assert "Print a greeting." in newcomer("explain", "hello").stdout
-    for shell in ("bash", "zsh", "fish"):
-        script = newcomer("completion", shell).stdout
-        assert "hello" in script and "loud" in script
+    assert "hello\tPrint a greeting.\n" in newcomer("complete", "line", "--", "eden", "hel").stdout
+    assert "--loud\tmean it\n" in newcomer("complete", "line", "--", "eden", "hello", "-").stdout
+
+
+def test_a_command_with_verbs_runs(newcomer):
+    assert newcomer("greet").stdout == newcomer("greet", "list").stdout == "hello\ngoodbye\n"
+    assert newcomer("greet", "say", "a", "b").stdout == "hello a\nhello b\n"
+    assert newcomer("greet", "--word", "hi", "say", "a").stdout == "hi a\n"
+    assert newcomer("greet", "say").stderr.startswith("eden greet say: NODE is missing\n")
+    done = newcomer("greet", "list", "--word", "hi")
+    assert done.stderr.startswith("eden greet list: option '--word' is for 'say'\n")
+
+
+def test_help_manual_and_completion_know_the_verbs(newcomer):
+    text = newcomer("help", "greet").stdout
+    assert "usage: eden greet [list] [OPTION]...\n       eden greet say [OPTION]... NODE...\n" in text
+    assert "\noptions of say:\n      --word WORD" in text
+    assert "eden greet say web1 --word goodbye" in newcomer("greet", "say", "--help").stdout
+    assert ".It Cm say\nGreet nodes.\n" in newcomer("man", "greet").stdout
+    assert "say\tGreet nodes.\n" in newcomer("complete", "line", "--", "eden", "greet", "").stdout
 
 
 def test_the_program_without_the_row_does_not_know_it(eden_path):

@@ -156,6 +156,12 @@ CASES = [
     ("eden completion fi", "completion fish"),
     ("eden schema No", "schema Node"),
     ("eden config set ti", "config set title="),
+    ("eden config -o json sh", "config -o json show"),
+    ("eden modules sign --k", "modules sign --key"),
+    ("eden modules sign --key vari", "modules sign --key variables.yaml"),
+    ("eden modules sign --key=vari", "modules sign --key=variables.yaml"),
+    ("eden vars get x sub", "vars get x subdir"),
+    ("eden help backup veri", "help backup verify"),
 ]
 
 
@@ -249,8 +255,30 @@ def test_bash_offers_verbs_once(bash):
     assert not {"get", "list", "why"} & set(bash("eden vars get "))
 
 
+def test_bash_offers_the_options_of_the_verb(bash, eden):
+    nodes = json.loads(eden("help", "nodes", "-o", "json").stdout)
+    approve = set(bash("eden nodes approve --"))
+    assert "--known-hosts" in approve and "--output" in approve and "--color" in approve
+    assert "--watch" not in approve
+    assert set(bash("eden nodes --")) >= {f"--{option['name']}" for option in nodes["options"]}
+    assert "--watch" in bash("eden nodes -o json list --")
+
+
+def test_bash_knows_the_position_behind_options(bash):
+    assert bash("eden complete -- li") == ["line"]
+    assert bash("eden vars --label role=web --output=json w") == ["why"]
+    assert bash("eden help nodes appr") == ["approve"]
+    assert bash("eden vars list site x") == []
+
+
 def test_bash_offers_facts(bash):
     assert "memory" in bash("eden facts mem")
+
+
+def test_fish_describes_verbs_and_offers_the_options_of_one(fish):
+    assert fish("eden cluster ") == ["check", "repair"]
+    assert "--accept-loss" in fish("eden cluster repair --")
+    assert "--accept-loss" not in fish("eden cluster check --")
 
 
 def test_fish_offers_verbs_once(fish):

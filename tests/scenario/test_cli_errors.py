@@ -167,7 +167,7 @@ def test_the_same_as_json(eden, tmp_path, files, arguments, message):
     (["status"], "there is no command 'status'", "did you mean 'doctor'?"),
     (["create"], "; there is tokens create, roles create, backup create", "see: eden help"),
     (["vars"], "one of get|list|why is missing", "see: eden help vars"),
-    (["api", "GET"], "takes METHOD PATH; something is missing", "see: eden help api"),
+    (["api", "GET"], "PATH is missing", "see: eden help api"),
     (["tokens", "create", "--expires", "1h"], "unknown option '--expires'", "did you mean '--ttl'?"),
     (["audit", "tail", "--limit", "5"], "unknown option '--limit'", "see: eden help audit"),
     (["apply", "x", "--dryrun"], "unknown option '--dryrun'; 'eden plan' does that",

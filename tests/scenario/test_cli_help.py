@@ -41,10 +41,61 @@ def test_every_command_has_help_with_options_and_examples(eden):
         assert json.loads(eden("help", command["name"], "-o", "json").stdout) == command
 
 
+def with_verbs(eden):
+    """Every command that has verbs, as it is described to programs."""
+    found = [command for command in json.loads(eden("help", "-o", "json").stdout)["commands"]
+             if command["verbs"]]
+    assert len(found) > 5
+    return found
+
+
 def test_help_lines_fit_a_screen(eden):
     for command in json.loads(eden("help", "-o", "json").stdout)["commands"]:
-        for line in eden("help", command["name"]).stdout.splitlines():
-            assert len(line) <= 120, line
+        for verb in [None, *command["verbs"]]:
+            words = [command["name"], *([verb["name"]] if verb else [])]
+            for line in eden("help", *words).stdout.splitlines():
+                assert len(line) <= 120, line
+
+
+def test_the_help_of_a_command_has_every_verb_and_says_whose_an_option_is(eden):
+    for command in with_verbs(eden):
+        text = eden("help", command["name"]).stdout
+        for verb in command["verbs"]:
+            name = f"[{verb['name']}]" if verb["default"] else verb["name"]
+            usage = f"eden {command['name']} {name} [OPTION]... {verb['arguments']}".rstrip()
+            assert f" {usage}\n" in text
+            assert f"\n  {verb['name']} " in text and verb["help"] in text
+        for option in command["options"]:
+            for verb in command["verbs"]:
+                has_it = option["verbs"] is not None and verb["name"] in option["verbs"]
+                assert (option["name"] in verb["options"]) == has_it
+
+
+def test_the_help_of_a_verb_has_its_options_and_examples_and_no_others(eden):
+    for command in with_verbs(eden):
+        for verb in command["verbs"]:
+            done = eden("help", command["name"], verb["name"])
+            assert done.stdout == eden(command["name"], verb["name"], "--help").stdout
+            assert done.stdout.startswith(verb["help"] + "\n")
+            options, _, examples = done.stdout.partition("\noptions:\n")[2].partition("\nexamples:\n")
+            for option in command["options"]:
+                is_its = option["verbs"] is None or verb["name"] in option["verbs"]
+                assert (option["help"] in options) == is_its, (verb["name"], option["name"])
+            for example in command["examples"]:
+                shown = f"  {example['command']}\n      {example['help']}\n"
+                assert (shown in examples) == (example in verb["examples"])
+
+
+def test_the_description_for_programs_still_has_verbs_as_a_first_argument(eden):
+    nodes = json.loads(eden("help", "nodes", "-o", "json").stdout)
+    assert nodes["choices"][:2] == ["list", "show"] and nodes["word"] == "node"
+    assert (nodes["arguments_min"], nodes["arguments_max"]) == (0, None)
+    assert nodes["arguments"].startswith("[list|show|")
+    label = next(verb for verb in nodes["verbs"] if verb["name"] == "label")
+    assert label["arguments"] == "[NODE...] LABEL..." and label["arguments_min"] == 1
+    assert label["positions"] == [
+        {"name": "NODE", "required": False, "repeats": True, "word": "node", "choices": None},
+        {"name": "LABEL", "required": True, "repeats": True, "word": "text", "choices": None}]
 
 
 @pytest.mark.parametrize("topic", TOPICS)

@@ -325,7 +325,7 @@ def test_a_role_is_changed_by_what_was_shown_of_it(running):
     assert wrong.returncode == 1 and f"{file}:3:" in wrong.stderr
     file.write_text("spec: {rules: []}\n")
     assert running.call("roles", "apply", "-f", file, check=False).returncode == 1
-    assert "'roles apply' takes" in running.call("roles", "apply", check=False).stderr
+    assert "roles apply: --file FILE is missing" in running.call("roles", "apply", check=False).stderr
     rules = json.loads(running.call("roles", "show", "web", "-o", "json").stdout)["spec"]["rules"]
     assert rules[0]["verbs"] == ["list"]
 
@@ -698,8 +698,8 @@ def path_with_eden(cluster):
     folder = cluster.folder / "bin"
     folder.mkdir()
     (folder / "eden").write_text(
-        f'#!/bin/sh\ncase "$1" in\ncompletion) exec {cluster.eden_path} "$@" ;;\n'
-        f'*) exec {cluster.eden_path} "$@" --run-dir {cluster.run} ;;\nesac\n')
+        f'#!/bin/sh\ncase "$1" in\ncompletion) exec {cluster.eden_path} "$@" ;;\nesac\n'
+        f'command=$1\nshift\nexec {cluster.eden_path} "$command" --run-dir {cluster.run} "$@"\n')
     (folder / "eden").chmod(0o755)
     return f"{folder}:/usr/bin:/bin"
 

@@ -190,35 +190,148 @@ static void verbs_take_what_their_rows_say(void **state)
         "eden nodes: takes list|show|label|approve|reject|remove|ping|ssh-key, not 'lst'; did you "
         "mean 'eden nodes list'?\n  see: eden help nodes\n");
     expect(fixture, "nodes list web1", EXIT_USAGE, "",
-           "eden nodes: 'nodes list' takes no argument; 'web1' is one too many\n  see: eden help "
-           "nodes\n");
+           "eden nodes list: 'web1' is one argument too many\n  see: eden help nodes list\n");
     expect(fixture, "nodes show a b", EXIT_USAGE, "",
-           "eden nodes: 'nodes show' takes NODE; 'b' is one too many\n  see: eden help nodes\n");
+           "eden nodes show: 'b' is one argument too many\n  see: eden help nodes show\n");
     expect(fixture, "tokens revoke", EXIT_USAGE, "",
-           "eden tokens: 'tokens revoke' takes TOKEN...\n  see: eden help tokens\n");
+           "eden tokens revoke: TOKEN is missing\n  see: eden help tokens revoke\n");
+    expect(fixture, "nodes label", EXIT_USAGE, "",
+           "eden nodes label: LABEL is missing\n  see: eden help nodes label\n");
+    expect(fixture, "api GET", EXIT_USAGE, "", "eden api: PATH is missing\n  see: eden help api\n");
     expect(fixture, "tokens create --ttl soon", EXIT_USAGE, "",
-           "eden tokens: --ttl takes a duration from 1m to 366d, as 90m or 7d, not 'soon'\n"
-           "  see: eden help tokens\n");
+           "eden tokens create: --ttl takes a duration from 1m to 366d, such as 90m or 7d, not "
+           "'soon'\n  see: eden help tokens create\n");
     expect(fixture, "nodes label web1 role", EXIT_USAGE, "",
-           "eden nodes: 'nodes label' takes NODE and NAME=VALUE or NAME-, one or more\n"
-           "  see: eden help nodes\n");
+           "eden nodes label: LABEL is missing: NAME=VALUE, or NAME- to remove it\n"
+           "  see: eden help nodes label\n");
     expect(fixture, "nodes label web1 =web", EXIT_USAGE, "",
-           "eden nodes: a label is NAME=VALUE, or NAME- to unset it; not '=web'\n"
-           "  see: eden help nodes\n");
+           "eden nodes label: a label is NAME=VALUE, or NAME- to remove it; not '=web'\n"
+           "  see: eden help nodes label\n");
 }
 
 static void options_of_another_verb_are_refused_with_a_hint(void **state)
 {
     Fixture *fixture = *state;
     expect(fixture, "tokens list --ttl 1h", EXIT_USAGE, "",
-           "eden tokens: option '--ttl' is for 'eden tokens create', not for 'eden tokens list'\n"
-           "  see: eden help tokens\n");
-    expect(fixture, "tokens revoke 4l2ygazs --uses 3", EXIT_USAGE, "",
-           "eden tokens: option '--uses' is for 'eden tokens create', not for 'eden tokens "
-           "revoke'\n  see: eden help tokens\n");
+           "eden tokens list: option '--ttl' is for 'create'\n  see: eden help tokens list\n");
+    expect(fixture, "tokens --ttl 1h", EXIT_USAGE, "", /* list is the default */
+           "eden tokens list: option '--ttl' is for 'create'\n  see: eden help tokens list\n");
+    expect(fixture, "tokens --ttl soon create", EXIT_USAGE, "", /* before the verb */
+           "eden tokens create: --ttl takes a duration from 1m to 366d, such as 90m or 7d, not "
+           "'soon'\n  see: eden help tokens create\n");
+    expect(fixture, "nodes ping web1 -y", EXIT_USAGE, "",
+           "eden nodes ping: option '--yes' is for 'reject' and 'remove'\n"
+           "  see: eden help nodes ping\n");
+    expect(fixture, "nodes show web1 -l role=web", EXIT_USAGE, "",
+           "eden nodes show: option '--selector' is for 'list', 'label', 'reject', 'remove' and "
+           "'ping'\n  see: eden help nodes show\n");
     expect(fixture, "cluster check --delete", EXIT_USAGE, "",
-           "eden cluster: option '--delete' is for 'eden cluster repair', not for 'eden cluster "
-           "check'\n  see: eden help cluster\n");
+           "eden cluster check: option '--delete' is for 'repair'\n"
+           "  see: eden help cluster check\n");
+}
+
+static void a_verb_has_help_of_its_own(void **state)
+{
+    Fixture *fixture = *state;
+    assert_int_equal(run(fixture, "help cluster check"), EXIT_OK);
+    Str text = buf_str(&fixture->out.buf);
+    assert_true(str_starts(text, STR("Check the store for damage.\n\n"
+                                     "usage: eden cluster check [OPTION]...\n")));
+    assert_int_equal(str_find(text, STR("--accept-loss"), 0), STR_NOT_FOUND);
+    assert_int_not_equal(str_find(text, STR("--state-dir DIR"), 0), STR_NOT_FOUND);
+    AUTO_CLEAR(Buf) by_name = buf_make(BUF_UNLIMITED);
+    buf_put(&by_name, text);
+    assert_int_equal(run(fixture, "cluster check --help"), EXIT_OK);
+    assert_str(buf_str(&fixture->out.buf), buf_c(&by_name));
+    assert_int_equal(run(fixture, "cluster --help"), EXIT_OK);
+    text = buf_str(&fixture->out.buf);
+    assert_int_not_equal(str_find(text,
+                                  STR("usage: eden cluster check [OPTION]...\n"
+                                      "       eden cluster repair [OPTION]... [KEY]\n"),
+                                  0),
+                         STR_NOT_FOUND);
+    assert_int_not_equal(str_find(text, STR("\noptions of repair:\n      --accept-loss"), 0),
+                         STR_NOT_FOUND);
+    assert_int_not_equal(str_find(text, STR("\noptions of every verb:\n      --state-dir"), 0),
+                         STR_NOT_FOUND);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* An option may be given before the verb that says whose it is, so it has to be the same for all. */
+static void options_of_several_verbs_are_the_same(void **state)
+{
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        const Command *command = commands[i];
+        for (const Verb *verb = command->verbs; verb != NULL && verb->name != NULL; verb++) {
+            for (OptionCursor at = { 0 }; option_next(command, verb, &at);) {
+                const Option *first = option_find(command, NULL, str_from_c(at.option->name));
+                assert_int_equal(first->letter, at.option->letter);
+                assert_true(same_text(first->argument, at.option->argument));
+                assert_true(same_text(first->help, at.option->help));
+                if (first->letter != 0) {
+                    assert_ptr_equal(option_find_letter(command, NULL, first->letter), first);
+                }
+            }
+        }
+    }
+}
+
+static void every_row_is_complete(void **state)
+{
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        const Command *command = commands[i];
+        assert_true((command->run != NULL) != (command->verbs != NULL));
+        assert_true(command->verbs == NULL || command->args[0].usage == NULL);
+        for (const Verb *verb = command->verbs; verb != NULL && verb->name != NULL; verb++) {
+            assert_non_null(verb->run);
+            assert_true(str_ends(str_from_c(verb->help), STR(".")));
+            assert_true(!verb->is_default || verb == command->verbs);
+            assert_true(!verb->is_default || arguments_min(verb->args) == 0);
+        }
+    }
+}
+
+static void lines_are_completed_from_the_rows(void **state)
+{
+    Fixture *fixture = *state;
+    expect(fixture, "complete line -- eden cluster c", EXIT_OK,
+           "words\ncheck\tCheck the store for damage.\n"
+           "repair\tRepair a record, or accept lost writes.\n",
+           "");
+    expect(fixture, "complete line -- eden completion x", EXIT_OK, "words\nbash\nzsh\nfish\n", "");
+    expect(fixture, "complete line -- eden backup verify x", EXIT_OK, "files\n", "");
+    expect(fixture, "complete line -- eden backup verify x y", EXIT_OK, "words\n", "");
+    expect(fixture, "complete line -- eden vars get x", EXIT_OK, "words\n", "");
+    expect(fixture, "complete line -- eden vars get x y", EXIT_OK, "directories\n", "");
+    expect(fixture, "complete line -- eden vars -D a=b get --undef x y", EXIT_OK, "directories\n",
+           "");
+    expect(fixture, "complete line -- eden vars --output=j", EXIT_OK,
+           "words\n--output=text\n--output=json\n--output=yaml\n", "");
+    expect(fixture, "complete line -- eden vars --output = j", EXIT_OK, /* as bash has it */
+           "words\n--output=text\n--output=json\n--output=yaml\n", "");
+    expect(fixture, "complete line -- eden vars -o j", EXIT_OK, "words\ntext\njson\nyaml\n", "");
+    expect(fixture, "complete line -- eden nonsense x", EXIT_OK, "words\n", "");
+    expect(fixture, "complete line -- eden nodes nonsense x", EXIT_OK, "words\n", "");
+    expect(fixture, "complete line -- eden help cluster c", EXIT_OK,
+           "words\ncheck\tCheck the store for damage.\n"
+           "repair\tRepair a record, or accept lost writes.\n",
+           "");
+}
+
+static void options_are_completed_for_their_verb(void **state)
+{
+    Fixture *fixture = *state;
+    assert_int_equal(run(fixture, "complete line -- eden cluster check -"), EXIT_OK);
+    assert_int_equal(str_find(buf_str(&fixture->out.buf), STR("--delete"), 0), STR_NOT_FOUND);
+    assert_int_equal(run(fixture, "complete line -- eden cluster repair -"), EXIT_OK);
+    assert_int_not_equal(str_find(buf_str(&fixture->out.buf), STR("\n--delete\t"), 0),
+                         STR_NOT_FOUND);
+    assert_int_equal(run(fixture, "complete line -- eden cluster repair -- -"), EXIT_OK);
+    assert_int_equal(str_find(buf_str(&fixture->out.buf), STR("--delete"), 0), STR_NOT_FOUND);
 }
 
 /* As in kubectl. The label of a node has no letter, because -l role=web would be another thing in
@@ -227,7 +340,7 @@ static void letter_l_is_a_selector_in_every_command(void **state)
 {
     Fixture *fixture = *state;
     for (size_t i = 0; commands[i] != NULL; i++) {
-        const Option *option = option_find_letter(commands[i], 'l');
+        const Option *option = option_find_letter(commands[i], NULL, 'l');
         if (option != NULL) {
             assert_string_equal(option->name, "selector");
         }
@@ -253,6 +366,11 @@ int main(void)
         WITH_STREAMS(what_can_be_walked_is_printed_as_a_list),
         WITH_STREAMS(verbs_take_what_their_rows_say),
         WITH_STREAMS(options_of_another_verb_are_refused_with_a_hint),
+        WITH_STREAMS(a_verb_has_help_of_its_own),
+        cmocka_unit_test(options_of_several_verbs_are_the_same),
+        cmocka_unit_test(every_row_is_complete),
+        WITH_STREAMS(lines_are_completed_from_the_rows),
+        WITH_STREAMS(options_are_completed_for_their_verb),
         WITH_STREAMS(letter_l_is_a_selector_in_every_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
