@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/utc.h"
-#include "cli/audit_file.h"
+#include "cli/audit_files.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
 #include "cluster/audit_drop_plan.h"

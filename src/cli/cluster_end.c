@@ -11,13 +11,13 @@ static bool local(const Invocation *invocation, const char *run_dir, ClusterEnd 
     return address_unix(path, &out->socket, err);
 }
 
-static bool by_name(const Invocation *invocation, const Contexts *contexts, Str directory, Str name,
-                    const char *from, ClusterEnd *out, Error *err)
+static bool by_name(Arena *arena, const Contexts *contexts, Str name, const char *from,
+                    ClusterEnd *out, Error *err)
 {
     const Context *context = contexts_find(contexts, name);
     if (context != NULL) {
         *out = (ClusterEnd){ .context = *context };
-        if (!context_material(invocation->arena, directory, context, &out->has, err)) {
+        if (!context_material(arena, contexts_directory(arena), context, &out->has, err)) {
             err->kind = err->kind == ERROR_DENIED ? ERROR_DENIED : ERROR_OS;
             return error_wrap(err, "context '%" STR_FMT "'", STR_ARG(name));
         }
@@ -26,7 +26,7 @@ static bool by_name(const Invocation *invocation, const Contexts *contexts, Str 
     Str near = contexts_near(contexts, name);
     return error_set(err, ERROR_NOT_FOUND,
                      "%s: there is no context '%" STR_FMT "'%s%" STR_FMT "%s; 'eden context list' "
-                     "shows those that are there, 'eden login' makes one",
+                     "shows all, 'eden login' creates one",
                      from, STR_ARG(name), near.len > 0 ? ", did you mean '" : "", STR_ARG(near),
                      near.len > 0 ? "'?" : "");
 }
@@ -56,7 +56,7 @@ bool cluster_end_choose(const Invocation *invocation, ClusterEnd *out, Error *er
     if (name.len == 0 && (contexts.current.len == 0 || str_eq_c(contexts.current, CONTEXT_LOCAL))) {
         return local(invocation, run_dir, out, err);
     }
-    return by_name(invocation, &contexts, directory, name.len > 0 ? name : contexts.current,
+    return by_name(invocation->arena, &contexts, name.len > 0 ? name : contexts.current,
                    is_set ? "EDEN_CONTEXT" : "--context", out, err);
 }
 

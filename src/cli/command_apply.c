@@ -1,8 +1,166 @@
 /* eden apply: bring this machine into the state that a site describes. */
+#include "base/visible.h"
 #include "cli/plan_input.h"
 #include "cli/run_command.h"
-#include "cli/run_resume.h"
-#include "cli/run_try.h"
+#include "run/node_paths.h"
+#include "run/resume.h"
+#include "sys/file.h"
+#include "sys/overlay.h"
+#include "sys/process.h"
+#include "sys/throwaway.h"
+
+/* --- --resume: runs that were left when the machine restarted -------------------------------- */
+
+enum {
+    OUTPUT_MAX = 4096 /* lines are shown as they come */
+};
+
+static void show_line(void *context, Str line)
+{
+    const Invocation *invocation = context;
+    stream_put(invocation->err, line);
+    stream_put(invocation->err, STR("\n"));
+    (void)stream_flush(invocation->err);
+}
+
+static bool continue_one(Invocation *invocation, const Resume *resume, int *code, Error *err)
+{
+    Arena *arena = invocation->arena;
+    const char **argv = ARENA_ARRAY(arena, const char *, resume->argc + 2);
+    argv[0] = "/proc/self/exe";
+    for (uint32_t i = 0; i < resume->argc; i++) {
+        argv[i + 1] = arena_copy_c(arena, resume->argv[i]);
+    }
+    argv[resume->argc + 1] = NULL;
+    ProcessSpec spec = { .argv = argv,
+                         .directory = "/",
+                         .output_max = OUTPUT_MAX,
+                         .join_output = true,
+                         .line = show_line,
+                         .line_context = invocation };
+    ProcessResult result;
+    if (!process_run(arena, &spec, &result, err)) {
+        return false;
+    }
+    *code = result.ending == PROCESS_EXITED ? result.exit_code : EXIT_FAILED;
+    return true;
+}
+
+/* Carries the noted commands out, one after another. The exit code is that of the last one that was not
+ * 0. */
+static int run_resume(Invocation *invocation)
+{
+    const char *state;
+    Resume *resumes;
+    uint32_t count;
+    int worst = EXIT_OK, code;
+    Error err;
+    if (invocation->arg_count > 0) {
+        return usage_error(invocation, "--resume takes no PATH: it was noted");
+    }
+    if (!node_state_path(invocation->arena, invocation_text(invocation, "state-dir"),
+                         invocation_text(invocation, "root"), &state, &err) ||
+        !resume_list(state, invocation->arena, &resumes, &count, &err)) {
+        return run_tell_late(invocation, &err);
+    }
+    if (count == 0) {
+        stream_put(invocation->err, STR("eden: there is no run to continue\n"));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        stream_put_format(invocation->err, "eden: continuing the run of '%" STR_FMT "'\n",
+                          STR_ARG(resumes[i].home));
+        if (!continue_one(invocation, &resumes[i], &code, &err)) {
+            return run_tell_late(invocation, &err);
+        }
+        worst = code != EXIT_OK ? code : worst;
+    }
+    return worst;
+}
+
+/* --- --try: for real, in a temporary copy of this machine ------------------------------------ */
+
+typedef struct Try {
+    Invocation *invocation;
+    const RunConfig *config;
+} Try;
+
+static int fail_try(Invocation *invocation, Error *err)
+{
+    Inputs inputs;
+    inputs_init(&inputs, invocation->arena);
+    error_wrap(err, "cannot try");
+    return run_tell_error(invocation, &inputs, err);
+}
+
+/* Without what eden itself writes, into its state directory. */
+static void print_changes(const Invocation *invocation, const char *state,
+                          const OverlayChanges *changes)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    uint32_t shown = 0;
+    Str own = file_absolute(invocation->arena, state);
+    for (uint32_t i = 0; i < changes->count; i++) {
+        Str path = changes->items[i].path;
+        if (str_eq(path, own) ||
+            (str_starts(path, own) && path.len > own.len && path.data[own.len] == '/')) {
+            continue;
+        }
+        buf_put_format(&text, "  %-8s ", overlay_change_name(changes->items[i].kind));
+        visible_put(&text, path);
+        buf_put_char(&text, '\n');
+        shown++;
+    }
+    Stream *out = invocation_prints(invocation, "text") ? invocation->out : invocation->err;
+    stream_put_format(out, shown == 1 ? "%u path would differ%s\n" : "%u paths would differ%s\n",
+                      shown, shown > 0 ? ":" : "");
+    if (changes->cut) {
+        buf_put(&text, STR("  and more\n"));
+    }
+    stream_put(out, buf_str(&text));
+}
+
+static int apply_inside(const Try *attempt, const char *folder)
+{
+    Invocation *invocation = attempt->invocation;
+    OverlaySettings settings = { .folder = folder,
+                                 .network = invocation_flag(invocation, "network") };
+    Overlay *overlay;
+    OverlayChanges changes;
+    Error err;
+    if (!overlay_enter(invocation->arena, &settings, &overlay, &err)) {
+        return fail_try(invocation, &err);
+    }
+    int code = run_command(invocation, attempt->config, &(RunOrder){ 0 });
+    if (!overlay_changes(overlay, invocation->arena, &changes, &err)) {
+        return run_tell_late(invocation, &err);
+    }
+    print_changes(invocation, attempt->config->state, &changes);
+    return code;
+}
+
+/* In a process of its own, with everything that it changes and says. */
+static int inside(void *context, const char *folder)
+{
+    const Try *attempt = context;
+    int code = apply_inside(attempt, folder);
+    (void)stream_flush(attempt->invocation->out);
+    (void)stream_flush(attempt->invocation->err);
+    return code;
+}
+
+/* Applies in a private overlay, prints every file that changed, and discards it all. The exit code is
+ * that of the apply. */
+static int run_try(Invocation *invocation, const RunConfig *config)
+{
+    Error err;
+    int code;
+    RunConfig inside_only = *config;
+    inside_only.stays = true; /* its services are this machine's */
+    Try attempt = { invocation, &inside_only };
+    return throwaway_run(inside, &attempt, &code, &err) ? code : fail_try(invocation, &err);
+}
+
+/* --- The command ----------------------------------------------------------------------------- */
 
 static int apply_run(Invocation *invocation)
 {

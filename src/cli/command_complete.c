@@ -1,16 +1,300 @@
-/* eden complete: names for the scripts of `eden completion`. */
+/* eden complete: what can follow on an unfinished command line, from the rows, for the scripts of
+ * `eden completion`. */
+#include "api/kind.h"
 #include "base/bug.h"
 #include "cli/cluster_client.h"
-#include "cli/completion.h"
 #include "cli/live_names.h"
+#include "cli/subject.h"
+#include "facts/facts.h"
+
+/* --- The line -------------------------------------------------------------------------------- */
+
+typedef struct Line {
+    const Command *command;
+    const Verb *verb;      /* NULL: none yet */
+    const char **args;     /* without the verb */
+    uint32_t arg_count;    /* before the last word */
+    const Option *pending; /* the last word is its value */
+    bool only_args;        /* "--" was given */
+    const char *last;
+} Line;
+
+static bool is_break(const char *word)
+{
+    return word[0] != '\0' && word[strspn(word, "=:")] == '\0';
+}
+
+/* Puts together what bash has split at "=" and ":". */
+static const char **join_words(Arena *arena, const char **words, uint32_t *count)
+{
+    const char **joined = ARENA_ARRAY(arena, const char *, *count + 1);
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        bool continues = i > 1 && (is_break(words[i]) || is_break(words[i - 1]));
+        if (continues) {
+            Str whole = arena_format(arena, "%s%s", joined[end - 1], words[i]);
+            joined[end - 1] = arena_copy_c(arena, whole);
+        } else {
+            joined[end++] = words[i];
+        }
+    }
+    *count = end;
+    return joined;
+}
+
+/* The option whose value is the next word; NULL: that is a word of its own. */
+static const Option *pending_option(const Command *command, const char *word)
+{
+    if (word[1] == '-') {
+        Str name = str_from_c(word + 2);
+        const Option *option =
+            str_find(name, STR("="), 0) == STR_NOT_FOUND ? option_find(command, NULL, name) : NULL;
+        return option != NULL && option->argument != NULL ? option : NULL;
+    }
+    for (const char *letter = word + 1; *letter != '\0'; letter++) {
+        const Option *option = option_find_letter(command, NULL, *letter);
+        if (option == NULL || option->argument != NULL) {
+            return option != NULL && letter[1] == '\0' ? option : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* Everything between the command and the last word. */
+static Line read_line(Arena *arena, const char **words, uint32_t count)
+{
+    Line line = { .command = command_find(str_from_c(words[1])),
+                  .args = ARENA_ARRAY(arena, const char *, count),
+                  .last = words[count - 1] };
+    for (uint32_t i = 2; line.command != NULL && i + 1 < count; i++) {
+        if (line.pending != NULL) {
+            line.pending = NULL;
+        } else if (!line.only_args && strcmp(words[i], "--") == 0) {
+            line.only_args = true;
+        } else if (!line.only_args && word_is_option(words[i])) {
+            line.pending = pending_option(line.command, words[i]);
+        } else {
+            line.args[line.arg_count++] = words[i];
+        }
+    }
+    if (line.command != NULL && line.arg_count > 0) {
+        line.verb = verb_find(line.command, str_from_c(*line.args));
+    }
+    if (line.verb != NULL) {
+        line.args++;
+        line.arg_count--;
+    }
+    return line;
+}
+
+/* --- Candidates ------------------------------------------------------------------------------ */
+
+/* `before` begins a candidate: "--output=" or nothing. */
+static void put(Str before, const char *word, const char *behind, const char *help, Buf *out)
+{
+    buf_put_format(out, "%" STR_FMT "%s%s%s%s\n", STR_ARG(before), word, behind,
+                   help == NULL ? "" : "\t", help == NULL ? "" : help);
+}
+
+static void put_commands(Buf *out)
+{
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        put(STR_EMPTY, commands[i]->name, "", commands[i]->help, out);
+    }
+}
+
+static void put_topics(Buf *out)
+{
+    put_commands(out);
+    for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
+        put(STR_EMPTY, topic->name, "", topic->help, out);
+    }
+}
+
+static void put_verbs(const Command *command, Buf *out)
+{
+    const Verb *verb = command == NULL ? NULL : command->verbs;
+    for (; verb != NULL && verb->name != NULL; verb++) {
+        put(STR_EMPTY, verb->name, "", verb->help, out);
+    }
+}
+
+static void put_subjects(Arena *arena, Buf *out)
+{
+    Subjects all = { 0 };
+    subjects_add_all(arena, &all);
+    for (uint32_t i = 0; i < all.len; i++) {
+        put(all.items[i].name, "", "", subject_help(&all.items[i]), out);
+    }
+}
+
+static void put_facts(Buf *out)
+{
+    for (size_t i = 0; facts[i] != NULL; i++) {
+        put(STR_EMPTY, facts[i]->name, "", facts[i]->help, out);
+    }
+}
+
+static void put_kinds(Buf *out)
+{
+    put(STR_EMPTY, "openapi", "", "the whole API", out);
+    for (size_t i = 0; kinds[i] != NULL; i++) {
+        put(STR_EMPTY, kinds[i]->name, "", kinds[i]->help, out);
+    }
+}
+
+static void put_settings(Buf *out)
+{
+    for (const RecordField *field = kind_find(STR("Config"))->spec; field->name != NULL; field++) {
+        put(STR_EMPTY, field->name, "=", field->help, out);
+    }
+}
+
+static void put_contexts(Arena *arena, Buf *out)
+{
+    Contexts contexts;
+    Error err;
+    if (contexts_load(arena, contexts_directory(arena), &contexts, &err)) {
+        for (uint32_t i = 0; i < contexts.count; i++) {
+            buf_put_format(out, "%" STR_FMT "\n", STR_ARG(contexts.items[i].name));
+        }
+    }
+    buf_put_c(out, CONTEXT_LOCAL "\n");
+}
+
+static void put_live(const Invocation *invocation, WordKind word, Buf *out)
+{
+    if (word == WORD_CONTEXT) {
+        put_contexts(invocation->arena, out);
+    } else {
+        buf_put(out, live_names_show(invocation, word));
+    }
+}
+
+/* What follows "=" in a choice is a placeholder. */
+static void put_choices(Str before, const char *choices, Buf *out)
+{
+    Str rest = str_from_c(choices), choice;
+    while (str_split_next(&rest, '|', &choice)) {
+        size_t equals = str_find(choice, STR("="), 0);
+        buf_put(out, before);
+        buf_put(out, equals == STR_NOT_FOUND ? choice : str_slice(choice, 0, equals + 1));
+        buf_put_char(out, '\n');
+    }
+}
+
+static void put_words(const Invocation *invocation, const Line *line, WordKind word, Buf *out)
+{
+    switch (word) {
+    case WORD_TEXT:
+    case WORD_FILE:
+    case WORD_DIRECTORY: return;
+    case WORD_COMMAND: put_commands(out); return;
+    case WORD_TOPIC: put_topics(out); return;
+    case WORD_VERB: put_verbs(command_find(str_from_c(*line->args)), out); return;
+    case WORD_SUBJECT: put_subjects(invocation->arena, out); return;
+    case WORD_FACT: put_facts(out); return;
+    case WORD_KIND: put_kinds(out); return;
+    case WORD_SETTING: put_settings(out); return;
+    case WORD_NODE:
+    case WORD_TOKEN:
+    case WORD_ROLE:
+    case WORD_CONTEXT: put_live(invocation, word, out); return;
+    }
+}
+
+/* Whatever stands for an argument or for the value of an option, behind `before`. */
+static void put_value(const Invocation *invocation, const Line *line, WordKind word,
+                      const char *choices, Str before, Buf *out)
+{
+    if (choices != NULL) {
+        buf_put_c(out, "words\n");
+        put_choices(before, choices, out);
+        return;
+    }
+    buf_put_c(out, word == WORD_FILE        ? "files\n"
+                   : word == WORD_DIRECTORY ? "directories\n"
+                                            : "words\n");
+    Buf words = buf_make_in(invocation->arena, BUF_UNLIMITED);
+    put_words(invocation, line, word, &words);
+    Str rest = buf_str(&words), one;
+    while (str_split_next(&rest, '\n', &one)) {
+        if (one.len > 0) {
+            buf_put_format(out, "%" STR_FMT "%" STR_FMT "\n", STR_ARG(before), STR_ARG(one));
+        }
+    }
+}
+
+static void put_options(const Line *line, Buf *out)
+{
+    buf_put_c(out, "words\n");
+    for (OptionCursor at = { 0 }; option_next(line->command, line->verb, &at);) {
+        char letter[] = { at.option->letter, '\0' };
+        put(STR("--"), at.option->name, "", at.option->help, out);
+        if (at.option->letter != 0) {
+            put(STR("-"), letter, "", at.option->help, out);
+        }
+    }
+}
+
+static void put_argument(const Invocation *invocation, const Line *line, Buf *out)
+{
+    bool is_unknown = line->command->verbs != NULL && line->verb == NULL;
+    const Argument *args = line->verb != NULL ? line->verb->args : line->command->args;
+    const Argument *argument = is_unknown ? NULL : arguments_at(args, line->arg_count);
+    if (argument == NULL) {
+        buf_put_c(out, "words\n");
+    } else {
+        put_value(invocation, line, argument->word, argument->choices, STR_EMPTY, out);
+    }
+}
+
+/* One line, "words", "files" or "directories", which says what the last of `words` is, and behind
+ * "words" a line for each candidate: the word, and with a tab its help. Candidates do not depend on how
+ * much of the last word was typed. `invocation` chooses the server whose names are offered. */
+static void put_candidates(const Invocation *invocation, const char **words, uint32_t count,
+                           Buf *out)
+{
+    words = join_words(invocation->arena, words, &count);
+    Line line = { 0 };
+    if (count > 2) {
+        line = read_line(invocation->arena, words, count);
+    }
+    if (line.command == NULL) {
+        buf_put_c(out, "words\n");
+        if (count == 2) {
+            put_commands(out);
+        }
+        return;
+    }
+    Str last = str_from_c(line.last);
+    size_t equals = str_find(last, STR("="), 0);
+    bool is_option = !line.only_args && (word_is_option(line.last) || strcmp(line.last, "-") == 0);
+    if (line.pending != NULL) {
+        put_value(invocation, &line, line.pending->word, line.pending->choices, STR_EMPTY, out);
+    } else if (is_option && equals != STR_NOT_FOUND) {
+        const Option *option = option_find(line.command, NULL, str_slice(last, 2, equals));
+        put_value(invocation, &line, option == NULL ? WORD_TEXT : option->word,
+                  option == NULL ? NULL : option->choices, str_slice(last, 0, equals + 1), out);
+    } else if (is_option) {
+        put_options(&line, out);
+    } else if (line.command->verbs != NULL && line.verb == NULL && line.arg_count == 0) {
+        buf_put_c(out, "words\n");
+        put_verbs(line.command, out);
+    } else {
+        put_argument(invocation, &line, out);
+    }
+}
+
+/* --- The command ----------------------------------------------------------------------------- */
 
 /* "node", "token" ... */
 static WordKind kind_of(const char *name)
 {
-    static const WordKind kinds[] = { WORD_NODE, WORD_TOKEN, WORD_ROLE, WORD_CONTEXT };
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        if (strcmp(word_kind_name(kinds[i]), name) == 0) {
-            return kinds[i];
+    static const WordKind live[] = { WORD_NODE, WORD_TOKEN, WORD_ROLE, WORD_CONTEXT };
+    for (size_t i = 0; i < COUNT_OF(live); i++) {
+        if (strcmp(word_kind_name(live[i]), name) == 0) {
+            return live[i];
         }
     }
     BUG("the row lists the choices");
@@ -63,11 +347,11 @@ static int complete_run(Invocation *invocation)
     Invocation like = with_typed(invocation);
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     if (strcmp(what, "line") == 0) {
-        completion_write(&like, invocation->args + 1, invocation->arg_count - 1, &text);
+        put_candidates(&like, invocation->args + 1, invocation->arg_count - 1, &text);
     } else if (invocation_flag(invocation, "refresh") && kind_of(what) != WORD_CONTEXT) {
         live_names_refresh(&like, kind_of(what));
     } else {
-        completion_put_live(&like, kind_of(what), &text);
+        put_live(&like, kind_of(what), &text);
     }
     stream_put(invocation->out, buf_str(&text));
     return EXIT_OK;

@@ -5,7 +5,6 @@
 #include "cli/cluster_client.h"
 #include "cli/far_hint.h"
 #include "cli/inputs.h"
-#include "cli/login_certificate.h"
 #include "cli/login_print.h"
 #include "cli/output.h"
 #include "cli/server_ca.h"
@@ -13,6 +12,7 @@
 #include "lang/duration.h"
 #include "lang/json.h"
 #include "pki/certificate.h"
+#include "pki/csr.h"
 #include "pki/token.h"
 #include "sys/file.h"
 #include "sys/terminal.h"
@@ -301,6 +301,65 @@ static bool check(Login *login, Error *err)
     return find_cluster(login, err);
 }
 
+static Str certificate_body(Arena *arena, Value session, Str csr)
+{
+    Map *spec = map_new(arena, 3), *body = map_new(arena, 1);
+    const Value *roles = value_get(session, STR("roles"));
+    map_set_str(arena, spec, STR("user"), value_string(value_get_text(session, "name")));
+    map_set_str(arena, spec, STR("roles"), roles != NULL ? *roles : value_list(list_new(arena, 0)));
+    map_set_str(arena, spec, STR("csr"), value_string(csr));
+    map_set_str(arena, body, STR("spec"), value_map(spec));
+    return cluster_body(arena, value_map(body));
+}
+
+/* Creates a key and requests a certificate with the roles of the session, with which the context then
+ * replaces its token. The key never leaves this machine. */
+static bool get_certificate(Login *login, const ClusterEnd *end, Error *err)
+{
+    Arena *arena = login->arena;
+    Context *context = &login->context;
+    AUTO(P256Private) *key = NULL;
+    AUTO_CLEAR(KeyText) text = { .len = 0 };
+    ClusterAnswer got;
+    Value made;
+    Str csr, user = value_get_text(login->session, "name");
+    if (!user_name_check(user, err)) {
+        return error_set(err, ERROR_OS,
+                         "the token is for '%" STR_FMT "', which cannot stand in a certificate; "
+                         "'eden tokens create --role ROLE --label NAME' makes one for a name of "
+                         "a-z, 0-9, '-' and '.'",
+                         STR_ARG(user));
+    }
+    if (!p256_private_make(&key, err) || !csr_make(arena, key, &csr, err) ||
+        !p256_private_text(key, &text, err)) {
+        return false;
+    }
+    if (!cluster_exchange_at(
+            login->invocation, end,
+            &(ClusterRequest){ .method = "POST",
+                               .target = STR("/v1/certificates"),
+                               .body = certificate_body(arena, login->session, csr),
+                               .timeout_ms = login->timeout_ms },
+            NULL, &got, err)) {
+        return false;
+    }
+    if (!cluster_answer_read(arena, &got, &made, err)) {
+        /* What it refuses was made here: the command line is not to blame. */
+        err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
+        return error_wrap(err, "the server makes no certificate");
+    }
+    Value status = value_get_map(made, "status");
+    Str certificate = value_get_text(status, "certificate");
+    if (certificate.len == 0) {
+        return error_set(err, ERROR_OS, "the server's answer has no certificate");
+    }
+    context->certificate = certificate;
+    context->key = arena_copy(arena, str_from(text.text, text.len));
+    context->expires = value_get_text(status, "expires");
+    context->token = context->token_file = STR_EMPTY;
+    return true;
+}
+
 /* By the certificate from then on; that it opens the server is seen before it is kept. */
 static bool take_certificate(Login *login, Error *err)
 {
@@ -310,9 +369,7 @@ static bool take_certificate(Login *login, Error *err)
         return true;
     }
     return context_material(login->arena, login->directory, &login->context, &end.has, err) &&
-           login_certificate(login->invocation, &end, login->session, login->timeout_ms,
-                             &login->context, err) &&
-           ask(login, STR("/v1/session"), &answer, err) &&
+           get_certificate(login, &end, err) && ask(login, STR("/v1/session"), &answer, err) &&
            (read_answer(login, &answer, &login->session, err) ||
             error_wrap(err, login->session.kind == VALUE_MAP
                                 ? "the server does not take the certificate"
