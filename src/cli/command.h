@@ -98,6 +98,7 @@ typedef struct Command {
     const char *name;
     const char *alias; /* or NULL */
     CommandGroup group;
+    const char *kind;                 /* of the objects it is about, "Role"; or NULL */
     Argument args[ARGUMENTS_MAX + 1]; /* without verbs */
     const char *help;                 /* one line */
     const char *text;                 /* paragraphs for help and manual; may be NULL */

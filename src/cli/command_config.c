@@ -2,37 +2,27 @@
 #include "cli/kind_command.h"
 #include "cli/kind_watch.h"
 
-static const Kind *kind(void)
-{
-    return kind_find(STR("Config"));
-}
-
-/* The object that counts. */
-static Str cluster_name(const Invocation *invocation)
+/* The object to show or change. */
+static Str object_to_use(const Invocation *invocation)
 {
     return str_from_c(invocation_text(invocation, "name"));
 }
 
 static int run_show(Invocation *invocation)
 {
-    return kind_run_show(invocation, kind(), cluster_name(invocation));
+    return kind_show(invocation, object_to_use(invocation));
 }
 
 static int run_set(Invocation *invocation)
 {
-    return kind_run_set(invocation, kind(), cluster_name(invocation));
+    return kind_set(invocation, object_to_use(invocation));
 }
 
 static int run_list(Invocation *invocation)
 {
-    return kind_run_list_as(invocation, kind(), kind_print_table,
-                            "nothing is set; 'eden config set title=Production' sets a title, "
-                            "'eden schema Config' shows all fields");
-}
-
-static int run_delete(Invocation *invocation)
-{
-    return kind_run_delete(invocation, kind());
+    return kind_list_as(invocation, kind_print_table,
+                        "nothing is set; 'eden config set title=Production' sets a title, "
+                        "'eden schema Config' shows all fields");
 }
 
 #define NAME_OPTION                                                \
@@ -75,13 +65,14 @@ static const Verb verbs[] = {
     { .name = "delete",
       .args = { { "NAME..." } },
       .help = "Delete objects that hold settings.",
-      .run = run_delete },
+      .run = kind_run_delete },
     { 0 },
 };
 
 const Command command_config = {
     .name = "config",
     .group = GROUP_CLUSTER,
+    .kind = "Config",
     .help = "Show and set cluster-wide settings.",
     .options = options,
     .verbs = verbs,

@@ -25,8 +25,8 @@ static int call_node(Invocation *invocation, const char *method, Str name, const
 
 static int run_list(Invocation *invocation)
 {
-    return kind_run_list_as(invocation, kind_find(STR("Node")), nodes_print_table,
-                            "there is no node; 'eden tokens create' lets one join");
+    return kind_list_as(invocation, nodes_print_table,
+                        "there is no node; 'eden tokens create' lets one join");
 }
 
 static int run_show(Invocation *invocation)
@@ -393,6 +393,7 @@ const Command command_nodes = {
     .name = "nodes",
     .alias = "node",
     .group = GROUP_CLUSTER,
+    .kind = "Node",
     .help = "List, label, approve and remove nodes.",
     .text = "label, ping, remove and reject take several nodes, patterns such as 'web*', or\n"
             "--selector. Nodes that a pattern or selector matches are printed first, and\n"

@@ -2,36 +2,6 @@
 #include "cli/kind_command.h"
 #include "cli/kind_watch.h"
 
-static const Kind *kind(void)
-{
-    return kind_find(STR("Role"));
-}
-
-static int run_list(Invocation *invocation)
-{
-    return kind_run_list(invocation, kind());
-}
-
-static int run_show(Invocation *invocation)
-{
-    return kind_run_show(invocation, kind(), str_from_c(invocation->args[0]));
-}
-
-static int run_create(Invocation *invocation)
-{
-    return kind_run_create(invocation, kind());
-}
-
-static int run_apply(Invocation *invocation)
-{
-    return kind_run_apply(invocation, kind());
-}
-
-static int run_delete(Invocation *invocation)
-{
-    return kind_run_delete(invocation, kind());
-}
-
 static const Option list_options[] = { SELECTOR_OPTION, WATCH_OPTION, { 0 } };
 static const Option file_options[] = { FILE_OPTION, { 0 } };
 
@@ -47,17 +17,17 @@ static const Verb verbs[] = {
       .help = "List roles.",
       .options = list_options,
       .examples = { { "eden roles", "all roles" } },
-      .run = run_list },
+      .run = kind_run_list },
     { .name = "show",
       .args = { { "ROLE", WORD_ROLE } },
       .help = "Show one role.",
       .examples = { { "eden roles show operator", "what a role allows" } },
-      .run = run_show },
+      .run = kind_run_show },
     { .name = "create",
       .help = "Create roles from files.",
       .options = file_options,
       .examples = { { "eden roles create -f role.yaml", "a role of your own" } },
-      .run = run_create },
+      .run = kind_run_create },
     { .name = "apply",
       .help = "Create roles from files, or replace those that exist.",
       .text = "To change a role, run 'eden roles show ROLE > FILE', edit FILE, and run 'eden\n"
@@ -66,13 +36,13 @@ static const Verb verbs[] = {
       .options = file_options,
       .examples = { { "eden roles apply -f role.yaml",
                       "create the role, or replace it if it exists" } },
-      .run = run_apply },
+      .run = kind_run_apply },
     { .name = "delete",
       .args = { { "ROLE...", WORD_ROLE } },
       .help = "Delete roles.",
       .text = "The built-in roles admin, operator and viewer cannot be deleted.",
       .examples = { { "eden roles delete web-operator", "delete a role" } },
-      .run = run_delete },
+      .run = kind_run_delete },
     { 0 },
 };
 
@@ -80,6 +50,7 @@ const Command command_roles = {
     .name = "roles",
     .alias = "role",
     .group = GROUP_CLUSTER,
+    .kind = "Role",
     .help = "Manage roles: who may do what.",
     .text = "A role is a list of rules. Each rule allows verbs on kinds of objects,\n"
             "optionally only on those that a selector matches. Tokens and user certificates\n"

@@ -175,8 +175,8 @@ static void print_table(const Invocation *invocation, const Kind *kind, const Li
 
 static int run_list(Invocation *invocation)
 {
-    return kind_run_list_as(invocation, kind_find(STR("Token")), print_table,
-                            "there is no token; 'eden tokens create' makes one");
+    return kind_list_as(invocation, print_table,
+                        "there is no token; 'eden tokens create' makes one");
 }
 
 /* --- revoke ---------------------------------------------------------------------------------- */
@@ -200,11 +200,6 @@ static int run_revoke(Invocation *invocation)
         .method = "DELETE", .before = "/v1/tokens/", .behind = "", .done = "is revoked"
     };
     return answers_ask_each(invocation, &request, ids, count);
-}
-
-static int run_show(Invocation *invocation)
-{
-    return kind_run_show(invocation, kind_find(STR("Token")), str_from_c(invocation->args[0]));
 }
 
 static const Option list_options[] = { SELECTOR_OPTION, WATCH_OPTION, { 0 } };
@@ -242,7 +237,7 @@ static const Verb verbs[] = {
     { .name = "show",
       .args = { { "TOKEN", WORD_TOKEN } },
       .help = "Show one token, without its secret.",
-      .run = run_show },
+      .run = kind_run_show },
     { .name = "create",
       .help = "Create a token for joining, or with --role for the API.",
       .text = "Prints a complete 'eden join' command: a new token, the address of this server,\n"
@@ -272,6 +267,7 @@ const Command command_tokens = {
     .name = "tokens",
     .alias = "token",
     .group = GROUP_CLUSTER,
+    .kind = "Token",
     .help = "Create, list and revoke tokens for joining and for the API.",
     .text = "TOKEN is the public half of a token, as 'list' shows it. A machine that asks to\n"
             "join without a valid token waits for 'eden nodes approve'.",

@@ -8,6 +8,12 @@
 #include "cli/selector_input.h"
 #include "lang/json.h"
 
+/* That of the command. */
+static const Kind *kind_of(const Invocation *invocation)
+{
+    return kind_find(str_from_c(invocation->command->kind));
+}
+
 static Str target_of(Arena *arena, const Kind *kind, Str name)
 {
     Str before = arena_format(arena, "/v1/%s/", kind->plural);
@@ -16,8 +22,9 @@ static Str target_of(Arena *arena, const Kind *kind, Str name)
 
 /* --- Looking --------------------------------------------------------------------------------- */
 
-int kind_run_list_as(Invocation *invocation, const Kind *kind, KindTable *table, const char *none)
+int kind_list_as(Invocation *invocation, KindTable *table, const char *none)
 {
+    const Kind *kind = kind_of(invocation);
     SelectorInput selector;
     Value list;
     int code = selector_input_read(
@@ -45,22 +52,26 @@ int kind_run_list_as(Invocation *invocation, const Kind *kind, KindTable *table,
                : code;
 }
 
-int kind_run_list(Invocation *invocation, const Kind *kind)
+int kind_run_list(Invocation *invocation)
 {
-    return kind_run_list_as(invocation, kind, kind_print_table, "nothing found");
+    return kind_list_as(invocation, kind_print_table, "nothing found");
 }
 
-int kind_run_show(Invocation *invocation, const Kind *kind, Str name)
+int kind_show(Invocation *invocation, Str name)
 {
     Value object;
-    int code = cluster_call(
-        invocation,
-        &(ClusterRequest){ .method = "GET", .target = target_of(invocation->arena, kind, name) },
-        &object);
+    Str target = target_of(invocation->arena, kind_of(invocation), name);
+    int code =
+        cluster_call(invocation, &(ClusterRequest){ .method = "GET", .target = target }, &object);
     if (code == EXIT_OK && !kind_print_value(invocation, object, &code)) {
         code = output_yaml(invocation, object);
     }
     return code;
+}
+
+int kind_run_show(Invocation *invocation)
+{
+    return kind_show(invocation, str_from_c(invocation->args[0]));
 }
 
 /* --- Making ---------------------------------------------------------------------------------- */
@@ -158,8 +169,9 @@ static bool send_one(Answers *answers, const Kind *kind, Sending sending, const 
     return asked;
 }
 
-static int send_all(Invocation *invocation, const Kind *kind, Sending sending)
+static int send_all(Invocation *invocation, Sending sending)
 {
+    const Kind *kind = kind_of(invocation);
     uint32_t count;
     const char **files = invocation_texts(invocation, "file", &count);
     List *documents = list_new(invocation->arena, count);
@@ -189,14 +201,14 @@ static int send_all(Invocation *invocation, const Kind *kind, Sending sending)
     return answers_end(&answers);
 }
 
-int kind_run_create(Invocation *invocation, const Kind *kind)
+int kind_run_create(Invocation *invocation)
 {
-    return send_all(invocation, kind, SENDING_NEW);
+    return send_all(invocation, SENDING_NEW);
 }
 
-int kind_run_apply(Invocation *invocation, const Kind *kind)
+int kind_run_apply(Invocation *invocation)
 {
-    return send_all(invocation, kind, SENDING_ANY);
+    return send_all(invocation, SENDING_ANY);
 }
 
 /* --- Changing -------------------------------------------------------------------------------- */
@@ -234,7 +246,7 @@ static bool read_field(const Invocation *invocation, Str word, Map *spec)
     return true;
 }
 
-int kind_run_set(Invocation *invocation, const Kind *kind, Str name)
+int kind_set(Invocation *invocation, Str name)
 {
     Arena *arena = invocation->arena;
     Map *spec = map_new(arena, 4), *body = map_new(arena, 1);
@@ -248,7 +260,7 @@ int kind_run_set(Invocation *invocation, const Kind *kind, Str name)
     }
     map_set_str(arena, body, STR("spec"), value_map(spec));
     ClusterRequest request = { .method = "PATCH",
-                               .target = target_of(arena, kind, name),
+                               .target = target_of(arena, kind_of(invocation), name),
                                .body = cluster_body(arena, value_map(body)) };
     bool ok = cluster_ask(invocation, &request, &object, &asked, &err);
     if (!ok && asked && err.kind == ERROR_NOT_FOUND) {
@@ -267,7 +279,7 @@ int kind_run_set(Invocation *invocation, const Kind *kind, Str name)
     return code;
 }
 
-int kind_run_delete(Invocation *invocation, const Kind *kind)
+int kind_run_delete(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
     uint32_t count = invocation->arg_count;
@@ -276,7 +288,8 @@ int kind_run_delete(Invocation *invocation, const Kind *kind)
         names[i] = str_from_c(invocation->args[i]);
     }
     EachRequest request = { .method = "DELETE",
-                            .before = arena_format(arena, "/v1/%s/", kind->plural).data,
+                            .before =
+                                arena_format(arena, "/v1/%s/", kind_of(invocation)->plural).data,
                             .behind = "",
                             .done = "is deleted" };
     return answers_ask_each(invocation, &request, names, count);

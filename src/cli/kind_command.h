@@ -1,4 +1,4 @@
-/* Commands for objects of a kind, from its row: a command is its own row, and what it says of itself.
+/* Commands for objects of a kind, from its row.
  *
  *     eden roles list -l team=web      eden roles show web      eden roles delete web
  *     eden roles create -f role.yaml   eden config set title=Production
@@ -13,19 +13,21 @@
         .help = "the object, as YAML or JSON; - is standard input"                             \
     }
 
-/* Each does one thing with objects of the kind that the arguments of the verb name, and returns the
- * exit code. */
-int kind_run_list(Invocation *invocation, const Kind *kind);
-/* The same with a table of its own, and what is said when there is none at all. */
+/* Verbs of a command whose row names a kind. They act on the objects that their arguments name, and
+ * return the exit code. */
+RunFunction kind_run_list;
+RunFunction kind_run_show;
+/* Every document of every --file. All are checked first: if one is wrong, none is created. */
+RunFunction kind_run_create;
+/* The same, but replaces objects that exist. A document with a revision replaces only that one. */
+RunFunction kind_run_apply;
+/* All objects are tried; the exit code is that of the worst failure. */
+RunFunction kind_run_delete;
+
+/* Parts of such verbs. `none` is printed if there are no objects at all. */
 typedef void KindTable(const Invocation *invocation, const Kind *kind, const List *items);
-int kind_run_list_as(Invocation *invocation, const Kind *kind, KindTable *table, const char *none);
-int kind_run_show(Invocation *invocation, const Kind *kind, Str name);
-/* Every document of every --file. All are looked at first: when one is wrong, none is made. */
-int kind_run_create(Invocation *invocation, const Kind *kind);
-/* The same in place of what is there. A document with a revision is for that one alone. */
-int kind_run_apply(Invocation *invocation, const Kind *kind);
-/* All that are named are tried; the worst failure is the exit code. */
-int kind_run_delete(Invocation *invocation, const Kind *kind);
-/* FIELD=VALUE of its spec, FIELD:=JSON for what is no text, FIELD- unsets. Makes it when it is not
- * there. */
-int kind_run_set(Invocation *invocation, const Kind *kind, Str name);
+int kind_list_as(Invocation *invocation, KindTable *table, const char *none);
+int kind_show(Invocation *invocation, Str name);
+/* The arguments are FIELD=VALUE of its spec, FIELD:=JSON for values that are not text, FIELD- to unset.
+ * Creates the object if it does not exist. */
+int kind_set(Invocation *invocation, Str name);

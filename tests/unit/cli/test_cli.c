@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "api/kind.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "unit.h"
@@ -286,6 +287,7 @@ static void every_row_is_complete(void **state)
         const Command *command = commands[i];
         assert_true((command->run != NULL) != (command->verbs != NULL));
         assert_true(command->verbs == NULL || command->args[0].usage == NULL);
+        assert_true(command->kind == NULL || kind_find(str_from_c(command->kind)) != NULL);
         for (const Verb *verb = command->verbs; verb != NULL && verb->name != NULL; verb++) {
             assert_non_null(verb->run);
             assert_true(str_ends(str_from_c(verb->help), STR(".")));
