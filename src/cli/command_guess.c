@@ -31,14 +31,24 @@ static const struct {
     { "commands", "help" },
 };
 
+static bool has_word(const char *list, Str word)
+{
+    Str rest = str_from_c(list), one;
+    while (str_split_next(&rest, '|', &one)) {
+        if (str_eq_ignore_case(one, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- Commands -------------------------------------------------------------------------------- */
+
 static Str by_meaning(Str word)
 {
     for (size_t i = 0; i < COUNT_OF(foreign); i++) {
-        Str rest = str_from_c(foreign[i].words), one;
-        while (str_split_next(&rest, '|', &one)) {
-            if (str_eq_ignore_case(one, word)) {
-                return str_from_c(foreign[i].meant);
-            }
+        if (has_word(foreign[i].words, word)) {
+            return str_from_c(foreign[i].meant);
         }
     }
     return STR_EMPTY;
@@ -97,4 +107,53 @@ Str command_guess(Arena *arena, Str word)
     found = found.len > 0 ? found : by_verb(arena, word);
     found = found.len > 0 ? found : by_parts(arena, word);
     return found.len > 0 ? found : by_letters(word);
+}
+
+/* --- Verbs ----------------------------------------------------------------------------------- */
+
+/* Each line means one thing. A word may stand in several: the first that a command has is taken. */
+static const char *const meanings[] = {
+    "list|ls|all|index",
+    "show|get|describe|info|inspect|view|cat|display|status",
+    "create|add|new|make|insert|apply",
+    "delete|remove|rm|del|destroy|drop|erase|revoke|unset",
+    "set|update|edit|change|put|patch|write|modify",
+    "label|tag|annotate",
+    "approve|accept|allow|admit|sign|join",
+    "reject|deny|refuse|decline",
+    "revoke|delete|remove|rm|disable|invalidate|expire",
+    "remove|delete|rm|del|kick|leave|drop|decommission",
+    "ping|check|test|alive",
+    "tail|watch|follow|log|list|show",
+    "verify|check|validate|test",
+    "use|switch|select|set|change",
+    "rotate|renew|roll|replace",
+    "why|explain|trace",
+    "get|show|read|value",
+};
+
+static Str verb_by_meaning(const Command *command, Str word)
+{
+    for (size_t i = 0; i < COUNT_OF(meanings); i++) {
+        Str rest = str_from_c(has_word(meanings[i], word) ? meanings[i] : ""), one;
+        while (str_split_next(&rest, '|', &one)) {
+            if (verb_find(command, one) != NULL) {
+                return one;
+            }
+        }
+    }
+    return STR_EMPTY;
+}
+
+Str verb_guess(const Command *command, Str word)
+{
+    Str found = verb_by_meaning(command, word);
+    Suggest suggest = suggest_make(word);
+    for (const Verb *verb = command->verbs; verb->name != NULL; verb++) {
+        suggest_offer(&suggest, str_from_c(verb->name));
+    }
+    if (found.len == 0) {
+        (void)suggest_found(&suggest, &found);
+    }
+    return found;
 }

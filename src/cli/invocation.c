@@ -6,7 +6,6 @@
 #include "base/suggest.h"
 #include "base/visible.h"
 #include "cli/command_guess.h"
-#include "cli/synonyms.h"
 #include "model/foreign.h"
 
 bool invocation_flag(const Invocation *invocation, const char *name)
@@ -390,7 +389,7 @@ static bool take_verb(Invocation *invocation)
     const char *word = *invocation->args;
     invocation->verb = verb_find(command, str_from_c(word));
     if (invocation->verb == NULL) {
-        Str near = synonym_or_near(str_from_c(word), buf_c(&names));
+        Str near = verb_guess(command, str_from_c(word));
         near = near.len == 0
                    ? near
                    : arena_format(arena, "eden %s %" STR_FMT, command->name, STR_ARG(near));

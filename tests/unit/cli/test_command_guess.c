@@ -1,4 +1,4 @@
-/* What a word that is no command was meant to be. */
+/* What is meant by a word that is not a command or verb. */
 #include "cli/command_guess.h"
 
 #include "cli/command.h"
@@ -48,11 +48,28 @@ static void what_is_offered_is_there(void **state)
     }
 }
 
+static void a_verb_is_found_by_what_it_means(void **state)
+{
+    static const struct {
+        const char *command, *word, *meant;
+    } rows[] = {
+        { "roles", "get", "show" },   { "roles", "GET", "show" },  { "roles", "ls", "list" },
+        { "roles", "add", "create" }, { "nodes", "rm", "remove" }, { "roles", "rm", "delete" },
+        { "tokens", "rm", "revoke" }, { "audit", "log", "tail" },  { "nodes", "lsit", "list" },
+        { "nodes", "fly", "" },       { "nodes", "", "" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const Command *command = command_find(str_from_c(rows[i].command));
+        assert_str(verb_guess(command, str_from_c(rows[i].word)), rows[i].meant);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_is_taken_for_what_it_means),
         cmocka_unit_test(what_is_offered_is_there),
+        cmocka_unit_test(a_verb_is_found_by_what_it_means),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
