@@ -48,6 +48,7 @@ static const Verb verbs[] = {
     { .name = "show",
       .alias = "get",
       .help = "Show the settings.",
+      .text = "'eden config get' is the same.",
       .options = name_options,
       .examples = { { "eden config show", "all settings" } },
       .run = run_show },
