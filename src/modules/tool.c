@@ -4,7 +4,7 @@
 
 #define TOOL_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-static const char *variable(Call *call, const char *name, Str value)
+const char *tool_variable(Call *call, const char *name, Str value)
 {
     return arena_copy_c(call->arena,
                         arena_format(call->arena, "%s=%" STR_FMT, name, STR_ARG(value)));
@@ -50,11 +50,11 @@ static const char *const *environment(Call *call, const Account *account, const 
     VEC_PUSH(call->arena, &all, "LC_ALL=C.UTF-8");
     VEC_PUSH(call->arena, &all, "LANGUAGE=");
     if (account != NULL) {
-        VEC_PUSH(call->arena, &all, variable(call, "HOME", account->home));
-        VEC_PUSH(call->arena, &all, variable(call, "USER", account->name));
-        VEC_PUSH(call->arena, &all, variable(call, "LOGNAME", account->name));
+        VEC_PUSH(call->arena, &all, tool_variable(call, "HOME", account->home));
+        VEC_PUSH(call->arena, &all, tool_variable(call, "USER", account->name));
+        VEC_PUSH(call->arena, &all, tool_variable(call, "LOGNAME", account->name));
     } else if (!str_eq(tool_home(call), given_home(call))) {
-        VEC_PUSH(call->arena, &all, variable(call, "HOME", tool_home(call)));
+        VEC_PUSH(call->arena, &all, tool_variable(call, "HOME", tool_home(call)));
         VEC_PUSH(call->arena, &all, "XDG_CONFIG_HOME="); /* empty counts as not set */
         VEC_PUSH(call->arena, &all, "XDG_DATA_HOME=");
     }

@@ -57,6 +57,8 @@ void tool_arg(Call *call, ToolArgs *args, Str text);
 /* "--NAME=VALUE"; nothing when the value is empty. */
 void tool_option(Call *call, ToolArgs *args, const char *name, Str value);
 const char *const *tool_args_end(Call *call, ToolArgs *args);
+/* "NAME=value", for Tool.env. */
+const char *tool_variable(Call *call, const char *name, Str value);
 /* The texts of a list as one; empty when there is no list. */
 Str tool_join(Call *call, Value list, char between);
 

@@ -1,49 +1,22 @@
 /* puppet.*: manifests of Puppet, for what is not written as steps yet.
  *
- * The check is a run with --noop in folders of its own, so that not even Puppet's records move. */
-#include "modules/puppet/report.h"
-#include "modules/scratch.h"
-#include "modules/tool.h"
+ * The check is a run with --noop in private folders, so that not even Puppet's own state changes. */
+#include "modules/foreign_report.h"
+#include "modules/foreign_tool.h"
 
 enum {
-    REPORT_MAX = 64 << 20,
     EXIT_CHANGES = 2, /* of --detailed-exitcodes, as bits */
     EXIT_FAILURES = 4
 };
 
-/* --- Parameters ------------------------------------------------------------------------------ */
-
-static bool get_code(const Call *call, const char **name, Error *err)
-{
-    static const char *const names[] = { "manifest", "source", "code", NULL };
-    if (!call_choose(call, names, name, err)) {
-        return false;
-    }
-    return *name != NULL ||
-           error_set(err, ERROR_INVALID, "needs one of 'manifest', 'source' and 'code'");
-}
-
-/* What a plan finds missing, which an earlier step may bring; empty: nothing. */
-static bool find_missing(Call *call, const char *code, Str *out, bool *comes, Error *err)
-{
-    FileInfo info;
-    *out = STR_EMPTY;
-    *comes = true;
-    if (!tool_is_there(call, "puppet")) {
-        *comes = call_lacks_program(call, "puppet");
-        *out = STR("there is no program 'puppet' (package puppet-agent)");
-    } else if (strcmp(code, "manifest") == 0) {
-        Str path = call_str(call, "manifest");
-        if (!host_stat(call->host, path, &info, err)) {
-            return false;
-        }
-        if (info.kind == FILE_ABSENT) {
-            *comes = call_lacks(call, "manifest", "path", path);
-            *out = arena_format(call->arena, "there is no manifest '%" STR_FMT "'", STR_ARG(path));
-        }
-    }
-    return true;
-}
+static const ForeignTool puppet = {
+    .name = "Puppet",
+    .program = "puppet",
+    .package = "puppet-agent",
+    .document = "manifest",
+    .text = "code",
+    .file = "site.pp",
+};
 
 /* Facts reach Puppet by its environment: what is set there wins over what Facter finds. */
 static bool environment(Call *call, const char *const **out, Error *err)
@@ -65,8 +38,6 @@ static bool environment(Call *call, const char *const **out, Error *err)
     return true;
 }
 
-/* --- Running --------------------------------------------------------------------------------- */
-
 /* Where a run that only asks has all that it writes. */
 static void use_own_folders(Call *call, ToolArgs *args, const Scratch *scratch)
 {
@@ -79,14 +50,8 @@ static void use_own_folders(Call *call, ToolArgs *args, const Scratch *scratch)
 
 static bool make_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *args, Error *err)
 {
-    const char *name;
     Str manifest;
-    if (!get_code(call, &name, err)) {
-        return false;
-    }
-    manifest = call_str(call, name);
-    if (strcmp(name, "manifest") != 0 &&
-        !scratch_put(scratch, "site.pp", manifest, &manifest, err)) {
+    if (!foreign_tool_document(&puppet, scratch, &manifest, err)) {
         return false;
     }
     tool_arg(call, args, STR("puppet"));
@@ -108,17 +73,17 @@ static bool make_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *ar
 }
 
 /* Without a report nothing was done: the manifest could not be compiled, for instance. */
-static bool read_report(Call *call, Scratch *scratch, const Tool *tool, const ProcessResult *result,
-                        Outcome *outcome, PuppetReport *out, Error *err)
+static bool read_report(Scratch *scratch, const Tool *tool, const ProcessResult *result,
+                        Outcome *outcome, ForeignReport *out, Error *err)
 {
+    Call *call = scratch->call;
     Str text;
     Error missing;
     bool ended = result->ending == PROCESS_EXITED;
     if (!ended || (result->exit_code & ~(EXIT_CHANGES | EXIT_FAILURES)) != 0) {
         return tool_failure(call, tool, result, err);
     }
-    if (!host_read(call->host, call->arena, scratch_path(scratch, "report.yaml"), REPORT_MAX, &text,
-                   &missing)) {
+    if (!foreign_tool_report(scratch, "report.yaml", &text, &missing)) {
         if (result->exit_code != 0) {
             return tool_failure(call, tool, result, err);
         }
@@ -128,7 +93,7 @@ static bool read_report(Call *call, Scratch *scratch, const Tool *tool, const Pr
     return puppet_report_read(call, text, outcome, out, err);
 }
 
-static bool run_puppet(Call *call, bool asks, Outcome *outcome, PuppetReport *report, Error *err)
+static bool run_puppet(Call *call, bool asks, Outcome *outcome, ForeignReport *report, Error *err)
 {
     AUTO_CLEAR(Scratch) scratch = { 0 };
     ToolArgs args = { 0 };
@@ -147,33 +112,21 @@ static bool run_puppet(Call *call, bool asks, Outcome *outcome, PuppetReport *re
     if (!asks) {
         tool_show(&result, outcome);
     }
-    return read_report(call, &scratch, &tool, &result, outcome, report, err);
+    return read_report(&scratch, &tool, &result, outcome, report, err);
 }
 
 static bool apply_check(Call *call, Outcome *outcome, Error *err)
 {
-    const char *code;
+    const char *from;
     const char *const *env;
-    Str missing;
-    bool comes;
-    PuppetReport report;
-    if (!get_code(call, &code, err) || !environment(call, &env, err)) {
+    bool is_ready;
+    ForeignReport report;
+    if (!foreign_tool_choose(call, &puppet, &from, err) || !environment(call, &env, err) ||
+        !foreign_tool_is_live(call, &puppet, err) ||
+        !foreign_tool_ready(call, &puppet, from, outcome, &is_ready, err)) {
         return false;
     }
-    if (!host_is_live(call->host)) {
-        return error_set(err, ERROR_UNAVAILABLE,
-                         "Puppet manages the running machine, not the root '%s'",
-                         host_root(call->host));
-    }
-    if (!find_missing(call, code, &missing, &comes, err)) {
-        return false;
-    }
-    if (missing.len > 0 && !comes) {
-        return error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(missing));
-    }
-    if (missing.len > 0 || !call_bool(call, "ask")) {
-        outcome->changed = outcome->unknown = true;
-        outcome->comment = missing.len > 0 ? STR_EMPTY : STR("is not asked before it runs");
+    if (!is_ready) {
         return true;
     }
     if (!run_puppet(call, true, outcome, &report, err)) {
@@ -201,7 +154,7 @@ static bool apply_check(Call *call, Outcome *outcome, Error *err)
 
 static bool apply_apply(Call *call, Outcome *outcome, Error *err)
 {
-    PuppetReport report = { 0 };
+    ForeignReport report = { 0 };
     outcome->changes = NULL;
     outcome->diff = STR_EMPTY;
     if (!run_puppet(call, false, outcome, &report, err)) {
@@ -223,8 +176,6 @@ static bool apply_apply(Call *call, Outcome *outcome, Error *err)
                      "not name",
                      outcome->exit_code);
 }
-
-/* --- Rows ------------------------------------------------------------------------------------ */
 
 static const ParamSpec apply_params[] = {
     { "name", PARAM_STRING, .help = "what requisites call it; has no other meaning" },

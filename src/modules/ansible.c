@@ -1,29 +1,86 @@
-/* ansible.*: playbooks of Ansible, for what is not written as steps yet. */
+/* ansible.*: playbooks of Ansible, for what is not written as steps yet.
+ *
+ * The check is a run with --check --diff. Ansible's core has no machine-readable output, so it is given
+ * a callback plugin that appends each result to a file. Danger: Ansible runs plugins from the playbook's
+ * directory, from the user's home and from what ansible.cfg names, all as root; what others could have
+ * put there is refused or not used. */
 #include "lang/json.h"
-#include "modules/ansible/callback.h"
-#include "modules/ansible/report.h"
-#include "modules/scratch.h"
-#include "modules/tool.h"
+#include "modules/foreign_report.h"
+#include "modules/foreign_tool.h"
 
-enum {
-    REPORT_MAX = 64 << 20
+static const ForeignTool ansible = {
+    .name = "Ansible",
+    .program = "ansible-playbook",
+    .package = "ansible-core",
+    .document = "playbook",
+    .text = "content",
+    .file = "playbook.yaml",
 };
 
 #define INVENTORY                         \
     "localhost ansible_connection=local " \
     "ansible_python_interpreter=\"{{ ansible_playbook_python }}\"\n"
 
-/* --- Parameters ------------------------------------------------------------------------------ */
-
-static bool get_playbook(const Call *call, const char **name, Error *err)
-{
-    static const char *const names[] = { "playbook", "source", "content", NULL };
-    if (!call_choose(call, names, name, err)) {
-        return false;
-    }
-    return *name != NULL ||
-           error_set(err, ERROR_INVALID, "needs one of 'playbook', 'source' and 'content'");
-}
+/* The plugin: a line of JSON for each result of a task, in the file that EDEN_REPORT names. Results of
+ * tasks with no_log are censored before it gets them. */
+static const char ansible_callback[] =
+    "import json\n"
+    "import os\n"
+    "\n"
+    "from ansible.plugins.callback import CallbackBase\n"
+    "\n"
+    "DOCUMENTATION = '''\n"
+    "name: eden_report\n"
+    "type: aggregate\n"
+    "short_description: results for eden\n"
+    "description: [results as lines of JSON]\n"
+    "'''\n"
+    "\n"
+    "\n"
+    "class CallbackModule(CallbackBase):\n"
+    "    CALLBACK_VERSION = 2.0\n"
+    "    CALLBACK_TYPE = 'aggregate'\n"
+    "    CALLBACK_NAME = 'eden_report'\n"
+    "\n"
+    "    def note(self, status, result):\n"
+    "        task, host, data = result._task, result._host, result._result\n"
+    "        parts = [part for part in data.get('results', []) if isinstance(part, dict)] or "
+    "[data]\n"
+    "        told = [part for part in parts if part.get('failed')] or parts\n"
+    "        words = [str(told[0].get(key)) for key in\n"
+    "                 ('msg', 'reason', 'censored', 'module_stderr', 'stderr') if "
+    "told[0].get(key)]\n"
+    "        diffs = [self._get_diff(part['diff']) for part in parts\n"
+    "                 if part.get('diff') and part.get('changed')]\n"
+    "        diff = ''.join(text for text in diffs if text)\n"
+    "        if len(diff) > 200000:  # whole lines: half a secret would not be found\n"
+    "            diff = diff[:200000].rpartition('\\n')[0] + '\\n'\n"
+    "        line = {\n"
+    "            'status': status,\n"
+    "            'host': host.get_name(),\n"
+    "            'task': task.get_name().strip(),\n"
+    "            'action': task.action,\n"
+    "            'place': task.get_path() or '',\n"
+    "            'changed': bool(data.get('changed')),\n"
+    "            'unasked': any('check mode' in str(part.get('msg')) for part in parts)\n"
+    "            and task.changed_when not in ([False], ['false'], ['False']),\n"
+    "            'message': ': '.join(words)[:2000],\n"
+    "            'diff': diff,\n"
+    "        }\n"
+    "        with open(os.environ['EDEN_REPORT'], 'a') as out:\n"
+    "            out.write(json.dumps(line) + '\\n')\n"
+    "\n"
+    "    def v2_runner_on_ok(self, result):\n"
+    "        self.note('ok', result)\n"
+    "\n"
+    "    def v2_runner_on_skipped(self, result):\n"
+    "        self.note('skipped', result)\n"
+    "\n"
+    "    def v2_runner_on_failed(self, result, ignore_errors=False):\n"
+    "        self.note('ignored' if ignore_errors else 'failed', result)\n"
+    "\n"
+    "    def v2_runner_on_unreachable(self, result):\n"
+    "        self.note('unreachable', result)\n";
 
 static bool check_words(const Call *call, Error *err)
 {
@@ -31,30 +88,6 @@ static bool check_words(const Call *call, Error *err)
     return (limit.len == 0 || tool_word(limit, "a limit", err)) &&
            (inventory.len == 0 || tool_word(inventory, "an inventory", err));
 }
-
-/* What a plan finds missing, which an earlier step may bring; empty: nothing. */
-static bool find_missing(Call *call, const char *from, Str *out, bool *comes, Error *err)
-{
-    FileInfo info;
-    *out = STR_EMPTY;
-    *comes = true;
-    if (!tool_is_there(call, "ansible-playbook")) {
-        *comes = call_lacks_program(call, "ansible-playbook");
-        *out = STR("there is no program 'ansible-playbook' (package ansible-core)");
-    } else if (strcmp(from, "playbook") == 0) {
-        Str path = call_str(call, "playbook");
-        if (!host_stat(call->host, path, &info, err)) {
-            return false;
-        }
-        if (info.kind == FILE_ABSENT) {
-            *comes = call_lacks(call, "playbook", "path", path);
-            *out = arena_format(call->arena, "there is no playbook '%" STR_FMT "'", STR_ARG(path));
-        }
-    }
-    return true;
-}
-
-/* --- Running --------------------------------------------------------------------------------- */
 
 /* Variables may hold secrets, so they go into a file. */
 static bool give_variables(Call *call, Scratch *scratch, ToolArgs *args, Error *err)
@@ -93,13 +126,8 @@ static bool give_inventory(Call *call, Scratch *scratch, ToolArgs *args, Error *
 
 static bool make_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *args, Error *err)
 {
-    const char *from;
-    if (!get_playbook(call, &from, err)) {
-        return false;
-    }
-    Str playbook = call_str(call, from);
-    if (strcmp(from, "playbook") != 0 &&
-        !scratch_put(scratch, "playbook.yaml", playbook, &playbook, err)) {
+    Str playbook;
+    if (!foreign_tool_document(&ansible, scratch, &playbook, err)) {
         return false;
     }
     tool_arg(call, args, STR("ansible-playbook"));
@@ -123,9 +151,7 @@ typedef VEC(const char *) Environment;
 static void set(Call *call, Environment *env, const char *name, Str value)
 {
     if (value.len > 0) {
-        VEC_PUSH(call->arena, env,
-                 arena_copy_c(call->arena,
-                              arena_format(call->arena, "%s=%" STR_FMT, name, STR_ARG(value))));
+        VEC_PUSH(call->arena, env, tool_variable(call, name, value));
     }
 }
 
@@ -204,13 +230,13 @@ static const char *const *make_environment(Call *call, Scratch *scratch, bool as
     return env.items;
 }
 
-static bool finish(Call *call, Scratch *scratch, const Tool *tool, const ProcessResult *result,
-                   Outcome *outcome, AnsibleReport *report, Error *err)
+static bool finish(Scratch *scratch, const Tool *tool, const ProcessResult *result,
+                   Outcome *outcome, ForeignReport *report, Error *err)
 {
+    Call *call = scratch->call;
     Str text;
     Error missing;
-    bool there = host_read(call->host, call->arena, scratch_path(scratch, "report"), REPORT_MAX,
-                           &text, &missing);
+    bool there = foreign_tool_report(scratch, "report", &text, &missing);
     if (!there && missing.kind != ERROR_NOT_FOUND) {
         *err = missing;
         return error_wrap(err, "the report of Ansible");
@@ -226,7 +252,7 @@ static bool finish(Call *call, Scratch *scratch, const Tool *tool, const Process
                               : tool_failure(call, tool, result, err);
 }
 
-static bool run_playbook(Call *call, bool asks, Outcome *outcome, AnsibleReport *report, Error *err)
+static bool run_playbook(Call *call, bool asks, Outcome *outcome, ForeignReport *report, Error *err)
 {
     AUTO_CLEAR(Scratch) scratch = { 0 };
     ToolArgs args = { 0 };
@@ -246,7 +272,7 @@ static bool run_playbook(Call *call, bool asks, Outcome *outcome, AnsibleReport 
     if (!asks) {
         tool_show(&result, outcome);
     }
-    return finish(call, &scratch, &tool, &result, outcome, report, err);
+    return finish(&scratch, &tool, &result, outcome, report, err);
 }
 
 /* Ansible runs plugins and modules that lie beside a playbook, whoever put them there. */
@@ -273,26 +299,14 @@ static bool check_place(Call *call, const char *from, Error *err)
 static bool playbook_check(Call *call, Outcome *outcome, Error *err)
 {
     const char *from;
-    Str missing;
-    bool comes;
-    AnsibleReport report = { 0 };
-    if (!get_playbook(call, &from, err) || !check_words(call, err)) {
+    bool is_ready;
+    ForeignReport report = { 0 };
+    if (!foreign_tool_choose(call, &ansible, &from, err) || !check_words(call, err) ||
+        !foreign_tool_is_live(call, &ansible, err) || !check_place(call, from, err) ||
+        !foreign_tool_ready(call, &ansible, from, outcome, &is_ready, err)) {
         return false;
     }
-    if (!host_is_live(call->host)) {
-        return error_set(err, ERROR_UNAVAILABLE,
-                         "Ansible manages the running machine, not the root '%s'",
-                         host_root(call->host));
-    }
-    if (!check_place(call, from, err) || !find_missing(call, from, &missing, &comes, err)) {
-        return false;
-    }
-    if (missing.len > 0 && !comes) {
-        return error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(missing));
-    }
-    if (missing.len > 0 || !call_bool(call, "ask")) {
-        outcome->changed = outcome->unknown = true;
-        outcome->comment = missing.len > 0 ? STR_EMPTY : STR("is not asked before it runs");
+    if (!is_ready) {
         return true;
     }
     if (!run_playbook(call, true, outcome, &report, err)) {
@@ -315,7 +329,7 @@ static bool playbook_check(Call *call, Outcome *outcome, Error *err)
 
 static bool playbook_apply(Call *call, Outcome *outcome, Error *err)
 {
-    AnsibleReport report = { 0 };
+    ForeignReport report = { 0 };
     outcome->changes = NULL;
     outcome->diff = STR_EMPTY;
     bool ok = run_playbook(call, false, outcome, &report, err);
@@ -330,8 +344,6 @@ static bool playbook_apply(Call *call, Outcome *outcome, Error *err)
     }
     return ok;
 }
-
-/* --- Rows ------------------------------------------------------------------------------------ */
 
 static const ParamSpec playbook_params[] = {
     { "name", PARAM_STRING, .help = "what requisites call it; has no other meaning" },
