@@ -5,8 +5,7 @@
 #include "modules/pkg/blame.h"
 #include "modules/pkg/control.h"
 #include "modules/pkg/pacman_texts.h"
-#include "modules/pkg/rpm.h"
-#include "modules/pkg/zypper_texts.h"
+#include "modules/pkg/rpm_texts.h"
 #include "modules/pkgrepo/key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

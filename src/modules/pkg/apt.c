@@ -394,15 +394,7 @@ static bool apt_find_holder(Call *call, PackageHolder *out)
 {
     static const Str paths[] = { STR("/var/lib/dpkg/lock-frontend"), STR("/var/lib/dpkg/lock"),
                                  STR(LISTS_PATH "/lock"), STR("/var/cache/apt/archives/lock") };
-    for (size_t i = 0; i < COUNT_OF(paths); i++) {
-        LockHolder holder;
-        if (lock_holder_find(call->host, call->arena, paths[i], &holder)) {
-            *out = (PackageHolder){ .who = package_holder_words(call->arena, &holder),
-                                    .what = paths[i] };
-            return true;
-        }
-    }
-    return false;
+    return package_holder_find(call, paths, COUNT_OF(paths), lock_holder_find, out);
 }
 
 static bool apt_was_locked(Str output)

@@ -44,30 +44,3 @@ bool backend_choose(Call *call, Str provider, const PackageBackend **out, Error 
         err, ERROR_UNAVAILABLE,
         "this machine has no package manager that is known here; 'provider' names one");
 }
-
-Str package_holder_words(Arena *arena, const LockHolder *holder)
-{
-    if (holder->pid == 0) {
-        return STR("a process of another container");
-    }
-    return holder->command.len > 0 ? arena_format(arena, "'%" STR_FMT "' (process %d)",
-                                                  STR_ARG(holder->command), (int)holder->pid)
-                                   : arena_format(arena, "process %d", (int)holder->pid);
-}
-
-bool package_refresh_result(Call *call, const PackageBackend *backend, const ProcessResult *result,
-                            int64_t timeout_ms, Error *err)
-{
-    if (result->ending == PROCESS_EXITED && result->exit_code == 0) {
-        return true;
-    }
-    if (result->ending != PROCESS_EXITED) {
-        process_failure(call->arena, result, timeout_ms, err);
-        return error_wrap(err, "%s", backend->name);
-    }
-    Str words;
-    backend->blame(call->arena, result->out, STR("\n"), &words);
-    return error_set(err, backend->was_locked(result->out) ? ERROR_CONFLICT : ERROR_OS,
-                     "%s exited with %d: %" STR_FMT, backend->program, result->exit_code,
-                     STR_ARG(words));
-}

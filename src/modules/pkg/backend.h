@@ -5,7 +5,6 @@
 #include "modules/pkg/database.h"
 #include "modules/pkg/version.h"
 #include "modules/tool.h"
-#include "sys/lock_holder.h"
 
 enum {
     PACKAGE_BACKENDS_MAX = 8
@@ -52,9 +51,6 @@ typedef struct PackageHolder {
     Str who;  /* "'apt-get upgrade' (process 812)" */
     Str what; /* the path of the lock */
 } PackageHolder;
-
-/* "'apt-get upgrade' (process 812)" */
-Str package_holder_words(Arena *arena, const LockHolder *holder);
 
 struct PackageBackend {
     const char *name;    /* as `provider` has it */
@@ -128,10 +124,6 @@ const VersionOrder *backend_order(Call *call, const PackageBackend *backend);
 /* The one of that name, or the machine's own when `provider` is empty. ERROR_UNAVAILABLE: there is
  * none. */
 MUST_CHECK bool backend_choose(Call *call, Str provider, const PackageBackend **out, Error *err);
-
-/* How a refresh ended; ERROR_CONFLICT when somebody else had the lock. */
-MUST_CHECK bool package_refresh_result(Call *call, const PackageBackend *backend,
-                                       const ProcessResult *result, int64_t timeout_ms, Error *err);
 
 extern const PackageBackend backend_apt;
 extern const PackageBackend backend_dnf;

@@ -5,58 +5,24 @@
 #include "modules/scratch.h"
 
 #define CACHE_PATH "/var/cache/dnf"
-#define LOCK_LIST  "/etc/dnf/plugins/versionlock.list"
 /* A new line at the end of each is added by dnf 4, not by dnf 5. */
 #define QUERY "%{name}\\t%{epoch}\\t%{version}-%{release}\\t%{arch}\\n"
 
-enum {
-    FILES_MAX = 10000,
-    LIST_MAX = 1 << 20
-};
+static const RpmLocks locks = { STR("/etc/dnf/plugins/versionlock.list"), dnf_locks_read };
 
 static bool dnf_is_native(Call *call)
 {
     return rpm_has_database(call) && tool_is_there(call, "dnf");
 }
 
-/* --- What is installed ---------------------------------------------------------------------- */
-
 static bool dnf_fingerprint(Call *call, Fingerprint *out, Error *err)
 {
-    return rpm_fingerprint(call, out, err) && fingerprint_add(call, STR(LOCK_LIST), out, err);
-}
-
-/* "vim-2:9.0-1.*", and "!vim-2:9.1-1.*" for what must not come. */
-static void mark_held(PackageDatabase *into, Str list)
-{
-    Str line;
-    while (str_split_next(&list, '\n', &line)) {
-        line = str_trim(line);
-        for (int part = 0; part < 2; part++) {
-            size_t dash = str_find_last(line, STR("-"));
-            line = str_slice(line, 0, dash == STR_NOT_FOUND ? 0 : dash);
-        }
-        Package *package = str_map_find(&into->packages, line);
-        if (package != NULL) {
-            package->held = true;
-        }
-    }
+    return rpm_fingerprint(call, &locks, out, err);
 }
 
 static bool dnf_read(Call *call, PackageDatabase *into, Error *err)
 {
-    FileInfo info;
-    Str list;
-    if (!rpm_read(call, into, err) || !host_stat(call->host, STR(LOCK_LIST), &info, err)) {
-        return false;
-    }
-    if (info.kind != FILE_ABSENT) {
-        if (!host_read(call->host, call->arena, STR(LOCK_LIST), LIST_MAX, &list, err)) {
-            return false;
-        }
-        mark_held(into, list);
-    }
-    return true;
+    return rpm_read(call, &locks, into, err);
 }
 
 /* --- Running dnf ---------------------------------------------------------------------------- */
@@ -153,22 +119,7 @@ static bool dnf_change(Call *call, const PackageChange *change, ProcessResult *r
 
 static int64_t dnf_index_time(Call *call)
 {
-    Str *names;
-    uint32_t count;
-    Error err;
-    int64_t newest = 0;
-    if (!host_list(call->host, call->arena, STR(CACHE_PATH), FILES_MAX, &names, &count, &err)) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        FileInfo info;
-        Str path = arena_format(call->arena, CACHE_PATH "/%" STR_FMT, STR_ARG(names[i]));
-        if (str_ends(names[i], STR(".solv")) && host_stat(call->host, path, &info, &err) &&
-            info.mtime_ns / 1000000 > newest) {
-            newest = info.mtime_ns / 1000000;
-        }
-    }
-    return newest;
+    return rpm_index_time(call, CACHE_PATH, ".solv", "");
 }
 
 static bool dnf_find_holder(Call *call, PackageHolder *out)
@@ -176,14 +127,7 @@ static bool dnf_find_holder(Call *call, PackageHolder *out)
     static const Str numbered[] = { STR("/var/lib/dnf/rpmdb_lock.pid"),
                                     STR(CACHE_PATH "/metadata_lock.pid"),
                                     STR(CACHE_PATH "/download_lock.pid") };
-    LockHolder holder;
-    for (size_t i = 0; i < COUNT_OF(numbered); i++) {
-        if (lock_holder_read(call->host, call->arena, numbered[i], &holder)) {
-            *out = (PackageHolder){ package_holder_words(call->arena, &holder), numbered[i] };
-            return true;
-        }
-    }
-    return rpm_find_holder(call, out);
+    return rpm_find_holder(call, numbered, COUNT_OF(numbered), out);
 }
 
 static bool dnf_was_locked(Str output)
@@ -196,12 +140,10 @@ static bool dnf_was_locked(Str output)
 static bool dnf_refresh(Call *call, int64_t timeout_ms, Error *err)
 {
     ToolArgs args = { 0 };
-    ProcessResult result;
     begin(call, &args);
     tool_arg(call, &args, STR("--refresh"));
     tool_arg(call, &args, STR("makecache"));
-    return package_program_run(call, &args, NULL, timeout_ms, &result, err) &&
-           package_refresh_result(call, &backend_dnf, &result, timeout_ms, err);
+    return package_program_refresh(call, &backend_dnf, &args, timeout_ms, err);
 }
 
 static bool dnf_hold(Call *call, const Str *names, uint32_t count, bool held, Error *err)

@@ -250,12 +250,7 @@ static int64_t pacman_index_time(Call *call)
 
 static bool pacman_find_holder(Call *call, PackageHolder *out)
 {
-    LockHolder holder;
-    if (!lock_holder_find_user(call->host, call->arena, STR(LOCK_PATH), &holder)) {
-        return false;
-    }
-    *out = (PackageHolder){ package_holder_words(call->arena, &holder), STR(LOCK_PATH) };
-    return true;
+    return package_holder_find(call, &STR(LOCK_PATH), 1, lock_holder_find_user, out);
 }
 
 static bool pacman_was_locked(Str output)
@@ -266,10 +261,8 @@ static bool pacman_was_locked(Str output)
 static bool pacman_refresh(Call *call, int64_t timeout_ms, Error *err)
 {
     ToolArgs args = { 0 };
-    ProcessResult result;
     begin(call, &args, "-Sy");
-    return package_program_run(call, &args, NULL, timeout_ms, &result, err) &&
-           package_refresh_result(call, &backend_pacman, &result, timeout_ms, err);
+    return package_program_refresh(call, &backend_pacman, &args, timeout_ms, err);
 }
 
 static bool pacman_repair(Call *call, const PackageChange *like, Error *err)

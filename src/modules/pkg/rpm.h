@@ -1,29 +1,24 @@
-/* What dnf and zypper have in common: rpm, and its list of packages. */
+/* What dnf and zypper have in common: rpm with its list of packages, a file that names the packages that
+ * keep their version, files with the number of the process that has the lock, and index files. */
 #pragma once
 
-#include "modules/pkg/backend.h"
+#include "modules/pkg/rpm_texts.h"
+
+/* The packages that keep their version, in a file of the package manager. */
+typedef struct RpmLocks {
+    Str path;
+    void (*read)(PackageDatabase *into, Str text); /* marks them as held */
+} RpmLocks;
 
 bool rpm_has_database(Call *call);
-bool rpm_check_name(Str name, Error *err);
-bool rpm_fingerprint(Call *call, Fingerprint *out, Error *err);
-bool rpm_read(Call *call, PackageDatabase *into, Error *err);
+bool rpm_fingerprint(Call *call, const RpmLocks *locks, Fingerprint *out, Error *err);
+bool rpm_read(Call *call, const RpmLocks *locks, PackageDatabase *into, Error *err);
 void rpm_list_needs(Arena *arena, const Package *package, List *names);
 bool rpm_is_provided(Call *call, Str name);
 bool rpm_list_conffiles(Call *call, const PackageItem *items, uint32_t count, List *paths,
                         Error *err);
-/* Whoever changes packages by rpm itself. */
-bool rpm_find_holder(Call *call, PackageHolder *out);
-/* The script of a package failed, which rpm takes lightly: in which words. */
-bool rpm_find_warning(Arena *arena, Str output, Str name, Str *words);
-
-/* --- Texts; pure ---------------------------------------------------------------------------- */
-
-/* Lines of "name<TAB>epoch<TAB>version-release<TAB>architecture", with what it needs behind further
- * tabs. Texts are borrowed. */
-void rpm_list_read(PackageDatabase *into, Str text);
-/* The same about what can be installed: fills the offers whose names it has. */
-void rpm_offers_read(Arena *arena, Str text, PackageOffer *offers, uint32_t count);
-/* And about what is newer, as {name: {old, new}}. */
-void rpm_upgrades_read(Arena *arena, Str text, const PackageDatabase *database, Map *changes);
-/* Adds a version to an offer, which keeps them sorted, the newest first and its candidate. */
-void rpm_offer_add(Arena *arena, PackageOffer *offer, Str version);
+/* Who has the lock: by the package manager's own files, or by changing packages with rpm itself. */
+bool rpm_find_holder(Call *call, const Str *pid_files, size_t count, PackageHolder *out);
+/* When the newest index changed: FOLDER/NAME<inside> for each NAME that ends with `suffix`. "@System" is
+ * not an index but what is installed. 0: there is none. */
+int64_t rpm_index_time(Call *call, const char *folder, const char *suffix, const char *inside);

@@ -1,22 +1,18 @@
 /* zypper, of openSUSE and SUSE. */
 #include "modules/pkg/blame.h"
-#include "modules/pkg/control.h"
 #include "modules/pkg/program.h"
 #include "modules/pkg/rpm.h"
-#include "modules/pkg/zypper_texts.h"
-
-#define LOCKS_PATH "/etc/zypp/locks"
-#define CACHE_PATH "/var/cache/zypp/solv"
 
 enum {
-    FILES_MAX = 10000,
-    LOCKS_MAX = 1 << 20,
+    RELEASE_MAX = 1 << 20,
     /* How zypper ends when all was done and there is something to tell: */
     REBOOT_NEEDED = 102,
     RESTART_NEEDED = 103, /* of zypper: there may be more to upgrade */
     SCRIPT_FAILED = 107,
     NOTHING_FOUND = 104 /* when a search has no result */
 };
+
+static const RpmLocks locks = { STR("/etc/zypp/locks"), zypper_locks_read };
 
 /* Fedora has it too, to install. */
 static bool zypper_is_native(Call *call)
@@ -25,31 +21,18 @@ static bool zypper_is_native(Call *call)
     Error err;
     return rpm_has_database(call) && tool_is_there(call, "zypper") &&
            (!tool_is_there(call, "dnf") ||
-            (host_read(call->host, call->arena, STR("/etc/os-release"), LOCKS_MAX, &text, &err) &&
+            (host_read(call->host, call->arena, STR("/etc/os-release"), RELEASE_MAX, &text, &err) &&
              str_find(text, STR("suse"), 0) != STR_NOT_FOUND));
 }
 
-/* --- What is installed ---------------------------------------------------------------------- */
-
 static bool zypper_fingerprint(Call *call, Fingerprint *out, Error *err)
 {
-    return rpm_fingerprint(call, out, err) && fingerprint_add(call, STR(LOCKS_PATH), out, err);
+    return rpm_fingerprint(call, &locks, out, err);
 }
 
 static bool zypper_read(Call *call, PackageDatabase *into, Error *err)
 {
-    FileInfo info;
-    Str locks;
-    if (!rpm_read(call, into, err) || !host_stat(call->host, STR(LOCKS_PATH), &info, err)) {
-        return false;
-    }
-    if (info.kind != FILE_ABSENT) {
-        if (!host_read(call->host, call->arena, STR(LOCKS_PATH), LOCKS_MAX, &locks, err)) {
-            return false;
-        }
-        zypper_locks_read(into, locks);
-    }
-    return true;
+    return rpm_read(call, &locks, into, err);
 }
 
 /* --- Running zypper ------------------------------------------------------------------------- */
@@ -159,35 +142,13 @@ static bool zypper_change(Call *call, const PackageChange *change, ProcessResult
 
 static int64_t zypper_index_time(Call *call)
 {
-    Str *names;
-    uint32_t count;
-    Error err;
-    int64_t newest = 0;
-    if (!host_list(call->host, call->arena, STR(CACHE_PATH), FILES_MAX, &names, &count, &err)) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        FileInfo info;
-        Str path = arena_format(call->arena, CACHE_PATH "/%" STR_FMT "/solv", STR_ARG(names[i]));
-        if (!str_eq(names[i], STR("@System")) && host_stat(call->host, path, &info, &err) &&
-            info.kind != FILE_ABSENT && info.mtime_ns / 1000000 > newest) {
-            newest = info.mtime_ns / 1000000;
-        }
-    }
-    return newest;
+    return rpm_index_time(call, "/var/cache/zypp/solv", "", "/solv");
 }
 
 static bool zypper_find_holder(Call *call, PackageHolder *out)
 {
     static const Str numbered[] = { STR("/run/zypp.pid"), STR("/var/run/zypp.pid") };
-    LockHolder holder;
-    for (size_t i = 0; i < COUNT_OF(numbered); i++) {
-        if (lock_holder_read(call->host, call->arena, numbered[i], &holder)) {
-            *out = (PackageHolder){ package_holder_words(call->arena, &holder), numbered[i] };
-            return true;
-        }
-    }
-    return rpm_find_holder(call, out);
+    return rpm_find_holder(call, numbered, COUNT_OF(numbered), out);
 }
 
 static bool zypper_was_locked(Str output)
@@ -199,11 +160,9 @@ static bool zypper_was_locked(Str output)
 static bool zypper_refresh(Call *call, int64_t timeout_ms, Error *err)
 {
     ToolArgs args = { 0 };
-    ProcessResult result;
     begin(call, &args, false);
     tool_arg(call, &args, STR("refresh"));
-    return package_program_run(call, &args, NULL, timeout_ms, &result, err) &&
-           package_refresh_result(call, &backend_zypper, &result, timeout_ms, err);
+    return package_program_refresh(call, &backend_zypper, &args, timeout_ms, err);
 }
 
 static bool zypper_hold(Call *call, const Str *names, uint32_t count, bool held, Error *err)

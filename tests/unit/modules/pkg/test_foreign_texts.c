@@ -6,8 +6,7 @@
 #include "modules/pkg/backend.h"
 #include "modules/pkg/blame.h"
 #include "modules/pkg/pacman_texts.h"
-#include "modules/pkg/rpm.h"
-#include "modules/pkg/zypper_texts.h"
+#include "modules/pkg/rpm_texts.h"
 #include "unit.h"
 
 static int set_up(void **state)
