@@ -2,7 +2,9 @@
 #include "modules/people.h"
 #include "modules/tool.h"
 
-#define GROUP_FILE STR("/etc/group")
+enum {
+    GROUP_MEMBERS = 3 /* the field of /etc/group */
+};
 
 typedef struct GroupChange {
     PeopleRow now;
@@ -16,22 +18,13 @@ static bool check_members(Call *call, GroupChange *change, Outcome *outcome, Err
         return true;
     }
     change->members = people_sorted(call->arena, call_param(call, "members"));
-    for (uint32_t i = 0; i < change->members->len; i++) {
-        uid_t uid;
-        Str member = value_str(change->members->items[i]);
-        if (!people_check_name(member, "a user", err)) {
-            return call_blame(call, "members");
-        }
-        if (!host_find_user(call->host, member, &uid, NULL, err) &&
-            (err->kind != ERROR_NOT_FOUND || !call_lacks(call, "members", "user", member))) {
-            return false;
-        }
+    if (!people_check_exist(call, &people_user, "members", change->members, err)) {
+        return false;
     }
-    List *now = people_names(call->arena, change->now.fields[3]);
+    List *now = people_names(call->arena, change->now.fields[GROUP_MEMBERS]);
     if (!people_same_names(now, change->members)) {
         change->set_members = true;
-        outcome_change(call, outcome, "members",
-                       change->now.found ? value_list(now) : value_missing(),
+        outcome_change(call, outcome, "members", people_old(&change->now, value_list(now)),
                        value_list(change->members));
     }
     return true;
@@ -39,31 +32,20 @@ static bool check_members(Call *call, GroupChange *change, Outcome *outcome, Err
 
 static bool present_check(Call *call, Outcome *outcome, Error *err)
 {
-    Str name = call_str(call, "name");
     GroupChange *change = ARENA_NEW(call->arena, GroupChange);
-    int64_t gid = call_int(call, "gid", 0), now_gid = -1;
-    if (!people_check_name(name, "a group", err) || !people_check_id(gid, err) ||
-        !people_find(call, GROUP_FILE, name, &change->now, err)) {
+    if (!people_look(call, &people_group, &change->now, err)) {
         return false;
     }
     if (!change->now.found) {
-        outcome_change(call, outcome, "group", value_missing(), value_string(name));
+        outcome_change(call, outcome, "group", value_missing(),
+                       value_string(call_str(call, "name")));
     }
-    (void)str_to_i64(change->now.fields[2], &now_gid);
-    if (call_has(call, "gid") && gid != now_gid) {
-        change->set_gid = true;
-        outcome_change(call, outcome, "gid",
-                       change->now.found ? value_int(now_gid) : value_missing(), value_int(gid));
-    }
-    if (!check_members(call, change, outcome, err)) {
+    if (!people_check_number(call, "gid", &change->now, outcome, &change->set_gid, err) ||
+        !check_members(call, change, outcome, err)) {
         return false;
     }
     outcome->found = change;
-    outcome->state = STR("present");
-    outcome->changed = outcome->changes != NULL;
-    outcome->comment = !outcome->changed   ? STR("already present")
-                       : change->now.found ? STR("updated")
-                                           : STR("created");
+    people_tell_present(&change->now, outcome);
     return true;
 }
 
@@ -78,7 +60,7 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
 {
     const GroupChange *change = outcome->found;
     Str name = call_str(call, "name");
-    if (!call_keep(call, GROUP_FILE, err)) {
+    if (!call_keep(call, people_group.path, err)) {
         return false;
     }
     if (!change->now.found || change->set_gid) {
@@ -111,20 +93,18 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
 
 static bool absent_check(Call *call, Outcome *outcome, Error *err)
 {
-    Str name = call_str(call, "name");
     PeopleRow now;
-    if (!people_check_name(name, "a group", err) ||
-        !people_find(call, GROUP_FILE, name, &now, err)) {
+    if (!people_look(call, &people_group, &now, err)) {
         return false;
     }
-    people_tell_absent(call, &now, "group", outcome);
+    people_tell_absent(call, &people_group, &now, outcome);
     return true;
 }
 
 static bool absent_apply(Call *call, Outcome *outcome, Error *err)
 {
     const char *name = arena_copy_c(call->arena, call_str(call, "name"));
-    if (!call_keep(call, GROUP_FILE, err) || !TOOL_DO(call, NULL, err, "groupdel", name)) {
+    if (!call_keep(call, people_group.path, err) || !TOOL_DO(call, NULL, err, "groupdel", name)) {
         return false;
     }
     outcome->changed = true;

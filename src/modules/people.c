@@ -10,6 +10,9 @@ enum {
     NAME_MAX_LEN = 32
 };
 
+const PeopleKind people_user = { "user", "a user", STR("/etc/passwd") };
+const PeopleKind people_group = { "group", "a group", STR("/etc/group") };
+
 static void split(Str line, PeopleRow *out)
 {
     for (uint32_t i = 0; i < PEOPLE_FIELDS_MAX; i++) {
@@ -96,7 +99,7 @@ bool people_groups_of(Call *call, Str user, List **out, Error *err)
 {
     Str text, line;
     List *groups = list_new(call->arena, 4);
-    if (!read_file(call, STR("/etc/group"), &text, err)) {
+    if (!read_file(call, people_group.path, &text, err)) {
         return false;
     }
     while (str_split_next(&text, '\n', &line)) {
@@ -153,12 +156,76 @@ bool people_check_id(int64_t id, Error *err)
                      (long long)id);
 }
 
-void people_tell_absent(Call *call, const PeopleRow *now, const char *what, Outcome *outcome)
+bool people_look(Call *call, const PeopleKind *kind, PeopleRow *now, Error *err)
+{
+    Str name = call_str(call, "name");
+    return people_check_name(name, kind->what, err) &&
+           people_find(call, kind->path, name, now, err);
+}
+
+static bool exists(Call *call, const PeopleKind *kind, Str name, Error *err)
+{
+    uid_t uid;
+    gid_t gid;
+    return kind == &people_user ? host_find_user(call->host, name, &uid, NULL, err)
+                                : host_find_group(call->host, name, &gid, err);
+}
+
+bool people_check_exist(Call *call, const PeopleKind *kind, const char *param, const List *names,
+                        Error *err)
+{
+    for (uint32_t i = 0; i < names->len; i++) {
+        Str name = value_str(names->items[i]);
+        if (!people_check_name(name, kind->what, err)) {
+            return call_blame(call, param);
+        }
+        if (!exists(call, kind, name, err) &&
+            (err->kind != ERROR_NOT_FOUND || !call_lacks(call, param, kind->class, name))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool people_check_number(Call *call, const char *param, const PeopleRow *now, Outcome *outcome,
+                         bool *differs, Error *err)
+{
+    int64_t wanted = call_int(call, param, 0), number = -1;
+    *differs = false;
+    if (!call_has(call, param)) {
+        return true;
+    }
+    if (!people_check_id(wanted, err)) {
+        return false;
+    }
+    (void)str_to_i64(now->fields[PEOPLE_NUMBER], &number);
+    if (wanted != number) {
+        *differs = true;
+        outcome_change(call, outcome, param, people_old(now, value_int(number)), value_int(wanted));
+    }
+    return true;
+}
+
+Value people_old(const PeopleRow *row, Value now)
+{
+    return row->found ? now : value_missing();
+}
+
+void people_tell_present(const PeopleRow *now, Outcome *outcome)
+{
+    outcome->state = STR("present");
+    outcome->changed = outcome->changes != NULL;
+    outcome->comment = !outcome->changed ? STR("already present")
+                       : now->found      ? STR("updated")
+                                         : STR("created");
+}
+
+void people_tell_absent(Call *call, const PeopleKind *kind, const PeopleRow *now, Outcome *outcome)
 {
     outcome->changed = now->found;
     outcome->state = STR("absent");
     outcome->comment = now->found ? STR("removed") : STR("already absent");
     if (now->found) {
-        outcome_change(call, outcome, what, call_param(call, "name"), value_missing());
+        outcome_change(call, outcome, kind->class, call_param(call, "name"), value_missing());
     }
 }

@@ -9,6 +9,10 @@ enum {
     PEOPLE_FIELDS_MAX = 9
 };
 
+enum {
+    PEOPLE_NUMBER = 2 /* the field with the uid or gid, in passwd and group */
+};
+
 typedef struct PeopleRow {
     bool found;
     Str fields[PEOPLE_FIELDS_MAX]; /* those that are not there are empty */
@@ -31,5 +35,25 @@ MUST_CHECK bool people_check_name(Str name, const char *what, Error *err);
 /* A number that a user or group can have. */
 MUST_CHECK bool people_check_id(int64_t id, Error *err);
 
-/* What the checks of user.absent and group.absent tell of a row. `what` is "user" or "group". */
-void people_tell_absent(Call *call, const PeopleRow *now, const char *what, Outcome *outcome);
+/* What the checks of user.* and group.* do alike, for the user or group that the parameter 'name' names. */
+typedef struct PeopleKind {
+    const char *class; /* "user" */
+    const char *what;  /* "a user" */
+    Str path;          /* of the file that lists them */
+} PeopleKind;
+
+extern const PeopleKind people_user, people_group;
+
+/* The row of 'name', which is checked. */
+MUST_CHECK bool people_look(Call *call, const PeopleKind *kind, PeopleRow *now, Error *err);
+/* Whether all of them exist or come with an earlier step of the plan; they are the parameter `param`. */
+MUST_CHECK bool people_check_exist(Call *call, const PeopleKind *kind, const char *param,
+                                   const List *names, Error *err);
+/* Whether the parameter `param` ("uid", "gid") asks for another number; then that is a change. */
+MUST_CHECK bool people_check_number(Call *call, const char *param, const PeopleRow *now,
+                                    Outcome *outcome, bool *differs, Error *err);
+/* `now`, or missing for a row that does not exist yet: the old value of a change. */
+Value people_old(const PeopleRow *row, Value now);
+/* The outcome of a check for 'present' once its changes are known, and of one for 'absent'. */
+void people_tell_present(const PeopleRow *now, Outcome *outcome);
+void people_tell_absent(Call *call, const PeopleKind *kind, const PeopleRow *now, Outcome *outcome);

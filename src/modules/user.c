@@ -5,12 +5,10 @@
 #include "modules/people.h"
 #include "modules/tool.h"
 
-#define PASSWD_FILE STR("/etc/passwd")
 #define SHADOW_FILE STR("/etc/shadow")
 
 /* Fields of passwd and shadow. */
 enum {
-    PASSWD_UID = 2,
     PASSWD_GID = 3,
     PASSWD_FULLNAME = 4,
     PASSWD_HOME = 5,
@@ -32,41 +30,45 @@ static void add_option(Call *call, UserChange *change, const char *option, Str v
     change->modify = true;
 }
 
-static Value shown(const UserChange *change, uint32_t field)
-{
-    return change->now.found ? value_string(change->now.fields[field]) : value_missing();
-}
-
 /* A field of passwd that is text. */
-static bool check_text(Call *call, UserChange *change, const char *param, uint32_t field,
-                       const char *option, Outcome *outcome, Error *err)
+typedef struct TextField {
+    const char *param;
+    uint32_t number;
+    const char *option; /* of useradd and usermod */
+} TextField;
+
+static const TextField fullname_field = { "fullname", PASSWD_FULLNAME, "-c" };
+static const TextField home_field = { "home", PASSWD_HOME, "-d" };
+static const TextField shell_field = { "shell", PASSWD_SHELL, "-s" };
+
+static bool check_text(Call *call, UserChange *change, const TextField *field, Outcome *outcome,
+                       Error *err)
 {
-    Str wanted = call_str(call, param);
-    if (!call_has(call, param) || str_eq(wanted, change->now.fields[field])) {
+    Str wanted = call_str(call, field->param), now = change->now.fields[field->number];
+    if (!call_has(call, field->param) || str_eq(wanted, now)) {
         return true;
     }
     for (size_t i = 0; i < wanted.len; i++) {
         if (wanted.data[i] == ':' || (unsigned char)wanted.data[i] < ' ') {
             return error_set(err, ERROR_INVALID, "'%s' cannot have ':' or control characters",
-                             param);
+                             field->param);
         }
     }
-    add_option(call, change, option, wanted);
-    outcome_change(call, outcome, param, shown(change, field), value_string(wanted));
+    add_option(call, change, field->option, wanted);
+    outcome_change(call, outcome, field->param, people_old(&change->now, value_string(now)),
+                   value_string(wanted));
     return true;
 }
 
 static bool check_uid(Call *call, UserChange *change, Outcome *outcome, Error *err)
 {
-    int64_t wanted = call_int(call, "uid", 0), now = -1;
-    if (!call_has(call, "uid") || !people_check_id(wanted, err)) {
-        return !call_has(call, "uid");
+    bool differs;
+    if (!people_check_number(call, "uid", &change->now, outcome, &differs, err)) {
+        return false;
     }
-    (void)str_to_i64(change->now.fields[PASSWD_UID], &now);
-    if (wanted != now) {
-        add_option(call, change, "-u", arena_format(call->arena, "%lld", (long long)wanted));
-        outcome_change(call, outcome, "uid", change->now.found ? value_int(now) : value_missing(),
-                       value_int(wanted));
+    if (differs) {
+        add_option(call, change, "-u",
+                   arena_format(call->arena, "%lld", (long long)call_int(call, "uid", 0)));
     }
     return true;
 }
@@ -91,8 +93,7 @@ static bool check_gid(Call *call, UserChange *change, Outcome *outcome, Error *e
     if (!known || (int64_t)gid != now) {
         add_option(call, change, "-g", wanted);
         Str old = host_group_name(call->host, call->arena, (gid_t)now);
-        outcome_change(call, outcome, "group",
-                       change->now.found ? value_string(old) : value_missing(),
+        outcome_change(call, outcome, "group", people_old(&change->now, value_string(old)),
                        value_string(wanted));
     }
     return true;
@@ -119,7 +120,7 @@ static void set_groups(Call *call, UserChange *change, List *now, const List *wa
         tool_arg(call, &change->options, STR("-a"));
     }
     add_option(call, change, "-G", people_joined(call->arena, wanted));
-    outcome_change(call, outcome, "groups", change->now.found ? value_list(now) : value_missing(),
+    outcome_change(call, outcome, "groups", people_old(&change->now, value_list(now)),
                    value_list(all));
 }
 
@@ -129,18 +130,8 @@ static bool check_groups(Call *call, UserChange *change, Outcome *outcome, Error
     if (!call_has(call, "groups")) {
         return true;
     }
-    for (uint32_t i = 0; i < wanted->len; i++) {
-        gid_t gid;
-        Str name = value_str(wanted->items[i]);
-        if (!people_check_name(name, "a group", err)) {
-            return call_blame(call, "groups");
-        }
-        if (!host_find_group(call->host, name, &gid, err) &&
-            (err->kind != ERROR_NOT_FOUND || !call_lacks(call, "groups", "group", name))) {
-            return false;
-        }
-    }
-    if (!people_groups_of(call, call_str(call, "name"), &now, err)) {
+    if (!people_check_exist(call, &people_group, "groups", wanted, err) ||
+        !people_groups_of(call, call_str(call, "name"), &now, err)) {
         return false;
     }
     set_groups(call, change, now, wanted, outcome);
@@ -241,8 +232,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
 {
     Str name = call_str(call, "name");
     UserChange *change = ARENA_NEW(call->arena, UserChange);
-    if (!people_check_name(name, "a user", err) ||
-        !people_find(call, PASSWD_FILE, name, &change->now, err) ||
+    if (!people_look(call, &people_user, &change->now, err) ||
         !people_find(call, SHADOW_FILE, name, &change->shadow, err)) {
         return false;
     }
@@ -251,19 +241,14 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
     }
     if (!check_uid(call, change, outcome, err) || !check_gid(call, change, outcome, err) ||
         !check_groups(call, change, outcome, err) ||
-        !check_text(call, change, "fullname", PASSWD_FULLNAME, "-c", outcome, err) ||
-        !check_text(call, change, "home", PASSWD_HOME, "-d", outcome, err) ||
-        !check_home(call, change, err) || !check_shell(call, change, err) ||
-        !check_text(call, change, "shell", PASSWD_SHELL, "-s", outcome, err) ||
+        !check_text(call, change, &fullname_field, outcome, err) ||
+        !check_text(call, change, &home_field, outcome, err) || !check_home(call, change, err) ||
+        !check_shell(call, change, err) || !check_text(call, change, &shell_field, outcome, err) ||
         !check_password(call, change, outcome, err)) {
         return false;
     }
     outcome->found = change;
-    outcome->state = STR("present");
-    outcome->changed = outcome->changes != NULL;
-    outcome->comment = !outcome->changed   ? STR("already present")
-                       : change->now.found ? STR("updated")
-                                           : STR("created");
+    people_tell_present(&change->now, outcome);
     return true;
 }
 
@@ -304,7 +289,7 @@ static bool set_password(Call *call, Error *err)
 static bool present_apply(Call *call, Outcome *outcome, Error *err)
 {
     UserChange *change = outcome->found;
-    if (!call_keep(call, PASSWD_FILE, err)) {
+    if (!call_keep(call, people_user.path, err)) {
         return false;
     }
     if (!change->now.found || change->modify) {
@@ -325,17 +310,15 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
 
 static bool absent_check(Call *call, Outcome *outcome, Error *err)
 {
-    Str name = call_str(call, "name");
     PeopleRow now;
-    if (!people_check_name(name, "a user", err) ||
-        !people_find(call, PASSWD_FILE, name, &now, err)) {
+    if (!people_look(call, &people_user, &now, err)) {
         return false;
     }
-    if (str_eq(now.fields[PASSWD_UID], STR("0"))) {
+    if (str_eq(now.fields[PEOPLE_NUMBER], STR("0"))) {
         return error_set(err, ERROR_DENIED, "'%" STR_FMT "' has the number 0 and is not removed",
-                         STR_ARG(name));
+                         STR_ARG(call_str(call, "name")));
     }
-    people_tell_absent(call, &now, "user", outcome);
+    people_tell_absent(call, &people_user, &now, outcome);
     return true;
 }
 
@@ -347,7 +330,7 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
         tool_arg(call, &args, STR("-r"));
     }
     tool_arg(call, &args, call_str(call, "name"));
-    if (!call_keep(call, PASSWD_FILE, err) ||
+    if (!call_keep(call, people_user.path, err) ||
         !tool_do(call, tool_args_end(call, &args), NULL, err)) {
         return false;
     }
