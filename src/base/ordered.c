@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 struct OrderedLeaf {
     uint32_t count; /* never 0 */
@@ -13,31 +14,15 @@ struct OrderedLeaf {
 /* The last leaf that begins with `key` or before it; 0 when none does. */
 static uint32_t find_leaf(const Ordered *ordered, Str key)
 {
-    uint32_t low = 0, high = ordered->leaf_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (str_compare(*ordered->leaves[middle]->items[0], key) <= 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 ? low - 1 : 0;
+    uint32_t count =
+        SEARCH(ordered->leaf_count, at, str_compare(*ordered->leaves[at]->items[0], key) <= 0);
+    return count > 0 ? count - 1 : 0;
 }
 
 /* The first item of the leaf that is `key` or comes after it. */
 static uint32_t find_item(const OrderedLeaf *leaf, Str key)
 {
-    uint32_t low = 0, high = leaf->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (str_compare(*leaf->items[middle], key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return SEARCH(leaf->count, at, str_compare(*leaf->items[at], key) < 0);
 }
 
 static bool find_place(const Ordered *ordered, Str key, OrderedPlace *out)

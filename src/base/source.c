@@ -1,5 +1,6 @@
 #include "base/source.h"
 
+#include "base/search.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
@@ -62,16 +63,7 @@ SourceLines source_lines(Arena *arena, const Source *source)
 
 uint32_t source_lines_at(const SourceLines *lines, uint32_t offset)
 {
-    uint32_t low = 0, high = lines->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (lines->starts[middle] <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return lines->first_line + low;
+    return lines->first_line + SEARCH(lines->count, at, lines->starts[at] <= offset);
 }
 
 Str source_line_at(const Source *source, uint32_t offset)

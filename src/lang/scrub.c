@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "lang/scrub_search.h"
 #include "lang/unicode.h"
 
@@ -287,16 +288,9 @@ static Search search_all(const Scrubber *scrubber, Str text, bool cut, bool nest
 /* Ranges of one reading do not touch and lie in order. */
 bool search_is_as_is(const Search *search, Range range)
 {
-    uint32_t low = 0, high = search->raw_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (search->found.items[middle].end < range.end) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < search->raw_count && search->found.items[low].start <= range.start;
+    const Range *found = search->found.items;
+    uint32_t first = SEARCH(search->raw_count, at, found[at].end < range.end);
+    return first < search->raw_count && found[first].start <= range.start;
 }
 
 void search_inside(Search *search, Str decoded, size_t start, size_t end)

@@ -1,5 +1,6 @@
 #include "lang/unicode.h"
 
+#include "base/search.h"
 #include "lang/unicode_table.h"
 
 static uint32_t run_find(uint32_t code)
@@ -43,18 +44,10 @@ unsigned unicode_decimal_value(uint32_t code)
 
 static const UnicodeSpecial *special_find(uint32_t code, CaseMapping mapping)
 {
-    uint32_t low = 0, high = unicode_special_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (unicode_specials[middle].code < code) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (; low < unicode_special_count && unicode_specials[low].code == code; low++) {
-        if (unicode_specials[low].mapping == mapping) {
-            return &unicode_specials[low];
+    uint32_t first = SEARCH(unicode_special_count, at, unicode_specials[at].code < code);
+    for (uint32_t i = first; i < unicode_special_count && unicode_specials[i].code == code; i++) {
+        if (unicode_specials[i].mapping == mapping) {
+            return &unicode_specials[i];
         }
     }
     return NULL;

@@ -6,6 +6,7 @@
  * away ("drops:") is no reason to come before those that need it. */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "base/str_map.h"
 #include "model/graph_builder.h"
 
@@ -118,26 +119,11 @@ static void add_chain(GraphBuilder *builder, Resource *resource)
     }
 }
 
-/* How many claims stand before `at`. */
-static uint32_t claims_before(const Resource *resource, uint32_t at)
-{
-    uint32_t low = 0, high = resource->claims.len;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (resource->claims.items[middle].at < at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 static void add_need(GraphBuilder *builder, uint32_t step, uint32_t at, const Resource *resource,
                      bool hoist)
 {
     const Claimant *claims = resource->claims.items;
-    uint32_t before = claims_before(resource, at);
+    uint32_t before = SEARCH(resource->claims.len, i, claims[i].at < at);
     uint32_t after = before;
     if (after < resource->claims.len && claims[after].step == step) {
         after++; /* a step that claims what it needs stands between the others */
@@ -220,14 +206,15 @@ static void order_check(GraphBuilder *builder, const Resource *resource, uint32_
     if (resource == NULL) {
         return;
     }
-    uint32_t before = claims_before(resource, position[check]);
+    const Claimant *claims = resource->claims.items;
+    uint32_t before = SEARCH(resource->claims.len, i, claims[i].at < position[check]);
     if (before > 0) {
         VEC_PUSH(builder->scratch, pairs,
-                 (NetPair){ .target = resource->claims.items[before - 1].step, .waiter = check });
+                 (NetPair){ .target = claims[before - 1].step, .waiter = check });
     }
     if (before < resource->claims.len) {
         VEC_PUSH(builder->scratch, pairs,
-                 (NetPair){ .target = check, .waiter = resource->claims.items[before].step });
+                 (NetPair){ .target = check, .waiter = claims[before].step });
     }
 }
 

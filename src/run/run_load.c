@@ -1,6 +1,7 @@
 /* Loading: from a path to a graph of steps. Nothing is touched. */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "facts/facts.h"
 #include "model/document_place.h"
@@ -231,18 +232,10 @@ bool run_is_claimed(const Run *run, Str path)
             return true;
         }
     }
-    uint32_t low = 0, high = run->claimed_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (str_compare(run->claimed[middle], path) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    uint32_t first = SEARCH(run->claimed_count, at, str_compare(run->claimed[at], path) < 0);
     /* Those that start with the path follow it, though not all at once: "/a", "/a-b", "/a/b". */
-    for (; low < run->claimed_count && str_starts(run->claimed[low], path); low++) {
-        Str claim = run->claimed[low];
+    for (uint32_t i = first; i < run->claimed_count && str_starts(run->claimed[i], path); i++) {
+        Str claim = run->claimed[i];
         if (claim.len == path.len || claim.data[path.len] == '/') {
             return true;
         }

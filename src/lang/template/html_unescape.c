@@ -1,5 +1,6 @@
 #include "lang/template/html_unescape.h"
 
+#include "base/search.h"
 #include "base/utf8.h"
 
 enum {
@@ -58,20 +59,11 @@ static size_t unescape_number(Str text, Buf *out)
 
 static const HtmlEntity *find_entity(Str name)
 {
-    size_t low = 0, high = html_entity_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = str_compare(name, str_from_c(html_entities[middle].name));
-        if (order == 0) {
-            return &html_entities[middle];
-        }
-        if (order < 0) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return NULL;
+    uint32_t place =
+        SEARCH(html_entity_count, at, str_compare(str_from_c(html_entities[at].name), name) < 0);
+    return place < html_entity_count && str_eq_c(name, html_entities[place].name)
+               ? &html_entities[place]
+               : NULL;
 }
 
 /* "&name;", or the longest known beginning of a name. */

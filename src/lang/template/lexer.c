@@ -2,6 +2,7 @@
  * in lexer_tag.c. */
 #include "lang/template/lexer.h"
 
+#include "base/search.h"
 #include "base/source.h"
 #include "base/utf8.h"
 #include "lang/unicode.h"
@@ -59,16 +60,7 @@ void lexer_hint(Lexer *lexer, const char *format, ...)
 
 static uint32_t text_offset(const Lexer *lexer, size_t at)
 {
-    uint32_t low = 0, high = lexer->join_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (lexer->joins[middle] < at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return (uint32_t)at + low;
+    return (uint32_t)at + SEARCH(lexer->join_count, i, lexer->joins[i] < at);
 }
 
 Span lexer_span(const Lexer *lexer, size_t start, size_t end)
