@@ -27,6 +27,13 @@ void claims_add(Arena *arena, List *claims, const char *prefix, Str name)
               value_string(arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(name))));
 }
 
+void claims_add_param(Arena *arena, List *claims, const char *prefix, Value param)
+{
+    if (value_is_string(param) && param.len > 0) {
+        claims_add(arena, claims, prefix, value_str(param));
+    }
+}
+
 bool module_table_find(ModuleTable table, Str name, const Module **out_module,
                        const Action **out_action)
 {

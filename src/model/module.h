@@ -80,6 +80,8 @@ typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
  * there after the step without being managed by it: any user, something below /mnt, anything. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
 void claims_add(Arena *arena, List *claims, const char *prefix, Str name);
+/* The same of a parameter; nothing for one that is not a text, is empty or is not known yet. */
+void claims_add_param(Arena *arena, List *claims, const char *prefix, Value param);
 /* When what the step manages was started last, in milliseconds since 1970; 0: not known. Only looks.
  * A reaction that is owed from an earlier run is not needed when that came after the change. */
 typedef bool (*ActionSince)(Call *call, int64_t *out_ms, Error *err);

@@ -374,38 +374,16 @@ static bool script_query(Call *call, Outcome *outcome, Error *err)
 
 /* --- Rows ----------------------------------------------------------------------------------- */
 
-static const ParamSpec *find_spec(const ParamSpec *specs, const char *name, uint32_t *at)
-{
-    for (*at = 0; specs[*at].name != NULL; ++*at) {
-        if (strcmp(specs[*at].name, name) == 0) {
-            return &specs[*at];
-        }
-    }
-    return NULL;
-}
-
-static void push_claim(Arena *arena, List *claims, const char *prefix, Value value)
-{
-    if (value_is_string(value) && value.len > 0) {
-        Str name = value_str(value);
-        list_push(arena, claims,
-                  value_string(arena_join(arena, str_from_c(prefix), name, STR_EMPTY)));
-    }
-}
-
 /* What a command creates is its to make; whom it runs as and where must be there before. */
 static void claim_all(Arena *arena, const ParamSpec *specs, const Value *params, List *claims)
 {
-    uint32_t at;
-    find_spec(specs, "creates", &at);
-    for (uint32_t i = 0; value_is_sequence(params[at]) && i < params[at].list->len; i++) {
-        push_claim(arena, claims, "path:", params[at].list->items[i]);
+    Value creates = params_get(specs, params, "creates");
+    for (uint32_t i = 0; value_is_sequence(creates) && i < creates.list->len; i++) {
+        claims_add_param(arena, claims, "path:", creates.list->items[i]);
     }
     list_push(arena, claims, value_string(STR("brings:*")));
-    find_spec(specs, "user", &at);
-    push_claim(arena, claims, "needs:user:", params[at]);
-    find_spec(specs, "cwd", &at);
-    push_claim(arena, claims, "needs:path:", params[at]);
+    claims_add_param(arena, claims, "needs:user:", params_get(specs, params, "user"));
+    claims_add_param(arena, claims, "needs:path:", params_get(specs, params, "cwd"));
 }
 
 #define SHARED_PARAMS                                                                             \

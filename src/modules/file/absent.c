@@ -41,9 +41,5 @@ bool absent_apply(Call *call, Outcome *outcome, Error *err)
 
 void absent_claims(Arena *arena, const Value *params, List *claims)
 {
-    if (value_is_string(params[0]) && params[0].len > 0) {
-        Str name = value_str(params[0]);
-        list_push(arena, claims,
-                  value_string(arena_format(arena, "drops:path:%" STR_FMT, STR_ARG(name))));
-    }
+    claims_add_param(arena, claims, "drops:path:", params[0]);
 }

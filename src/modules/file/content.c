@@ -24,11 +24,7 @@ const ParamSpec contents_params[] = {
 
 void content_claims(Arena *arena, const Value *params, List *claims)
 {
-    if (value_is_string(params[0]) && params[0].len > 0) {
-        Str name = value_str(params[0]);
-        list_push(arena, claims,
-                  value_string(arena_format(arena, "needs:path:%" STR_FMT, STR_ARG(name))));
-    }
+    claims_add_param(arena, claims, "needs:path:", params[0]);
 }
 
 static Value secret_unless_public(Value value, mode_t mode)

@@ -57,9 +57,5 @@ bool copy_apply(Call *call, Outcome *outcome, Error *err)
 void copy_claims(Arena *arena, const Value *params, List *claims)
 {
     target_claims(arena, copy_params, params, claims);
-    if (value_is_string(params[1])) {
-        Str source = value_str(params[1]);
-        list_push(arena, claims,
-                  value_string(arena_format(arena, "needs:path:%" STR_FMT, STR_ARG(source))));
-    }
+    claims_add_param(arena, claims, "needs:path:", params[1]);
 }

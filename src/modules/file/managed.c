@@ -166,7 +166,6 @@ void managed_claims(Arena *arena, const Value *params, List *claims)
     if (!value_is_missing(params_get(managed_params, params, "from")) && value_is_string(name)) {
         Str place = value_str(name);
         place = str_ends(place, STR("/")) ? str_slice(place, 0, place.len - 1) : place;
-        list_push(arena, claims,
-                  value_string(arena_format(arena, "fills:%" STR_FMT, STR_ARG(place))));
+        claims_add(arena, claims, "fills:", place);
     }
 }

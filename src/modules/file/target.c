@@ -479,10 +479,8 @@ static void claim(Arena *arena, const ParamSpec *specs, const Value *params, con
                   const char *prefix, List *claims)
 {
     for (uint32_t i = 0; specs[i].name != NULL; i++) {
-        if (value_is_string(params[i]) && params[i].len > 0 && strcmp(specs[i].name, name) == 0) {
-            Str text = value_str(params[i]);
-            list_push(arena, claims,
-                      value_string(arena_join(arena, str_from_c(prefix), text, STR_EMPTY)));
+        if (strcmp(specs[i].name, name) == 0) {
+            claims_add_param(arena, claims, prefix, params[i]);
         }
     }
 }

@@ -418,8 +418,5 @@ const ParamSpec firewall_rules_params[] = {
 void firewall_rules_claims(Arena *arena, const Value *params, List *claims)
 {
     list_push(arena, claims, value_string(STR("needs:pkg:nftables")));
-    if (value_is_string(params[0])) {
-        list_push(arena, claims,
-                  value_string(arena_join(arena, STR("nft:"), value_str(params[0]), STR_EMPTY)));
-    }
+    claims_add_param(arena, claims, "nft:", params[0]);
 }

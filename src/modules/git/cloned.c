@@ -593,14 +593,7 @@ bool cloned_apply(Call *call, Outcome *outcome, Error *err)
 static void claim(Arena *arena, const Value *params, const char *name, const char *prefix,
                   List *claims)
 {
-    for (uint32_t i = 0; cloned_params[i].name != NULL; i++) {
-        if (strcmp(cloned_params[i].name, name) == 0 && value_is_string(params[i]) &&
-            params[i].len > 0) {
-            list_push(arena, claims,
-                      value_string(
-                          arena_join(arena, str_from_c(prefix), value_str(params[i]), STR_EMPTY)));
-        }
-    }
+    claims_add_param(arena, claims, prefix, params_get(cloned_params, params, name));
 }
 
 void cloned_claims(Arena *arena, const Value *params, List *claims)

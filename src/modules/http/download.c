@@ -249,17 +249,11 @@ bool download_apply(Call *call, Outcome *outcome, Error *err)
 void download_claims(Arena *arena, const Value *params, List *claims)
 {
     Value name = params_get(download_params, params, "name"),
-          pin = params_get(download_params, params, "pin"),
-          ca = params_get(download_params, params, "ca");
+          pin = params_get(download_params, params, "pin");
     target_claims(arena, download_params, params, claims);
     if (value_is_string(name) && pin.kind == VALUE_BOOL && pin.boolean) {
-        list_push(arena, claims,
-                  value_string(arena_join(arena, STR("path:"), pin_path(arena, value_str(name)),
-                                          STR_EMPTY)));
+        claims_add(arena, claims, "path:", pin_path(arena, value_str(name)));
     }
-    if (value_is_string(ca)) {
-        list_push(arena, claims,
-                  value_string(arena_join(arena, STR("needs:path:"), value_str(ca), STR_EMPTY)));
-    }
+    claims_add_param(arena, claims, "needs:path:", params_get(download_params, params, "ca"));
     list_push(arena, claims, value_string(STR("needs:pkg:curl")));
 }

@@ -238,10 +238,6 @@ void repo_managed_claims(Arena *arena, const Value *params, List *claims)
 {
     repo_claims(arena, params_get(repo_managed_params, params, "name"),
                 params_get(repo_managed_params, params, "provider"), claims);
-    Value path = params_get(repo_managed_params, params, "key_path");
-    if (value_is_string(path) && path.len > 0) {
-        Str key = value_str(path);
-        list_push(arena, claims,
-                  value_string(arena_format(arena, "needs:path:%" STR_FMT, STR_ARG(key))));
-    }
+    claims_add_param(arena, claims,
+                     "needs:path:", params_get(repo_managed_params, params, "key_path"));
 }
