@@ -4,7 +4,7 @@
  * and a disk that is full, are found there; then everything moves to its place. A directory that is
  * not there yet appears at one moment, into one that is, file by file moves. */
 #include "modules/archive/actions.h"
-#include "modules/archive/clean.h"
+#include "modules/archive/stamp.h"
 #include "modules/archive/unpack.h"
 #include "modules/digest.h"
 #include "modules/file/target.h"

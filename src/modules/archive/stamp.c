@@ -1,6 +1,12 @@
-/* No table of fields: there is a row for each member of an archive, a list without names, and there may be
+/* A stamp lies where others may write too. Only a path that could be a member of an archive is believed,
+ * and only a file or link of the kind that was noted is removed, so a forged stamp removes nothing
+ * outside of its directory.
+ *
+ * No table of fields: there is a row for each member of an archive, a list without names, and there may be
  * a million of them. */
 #include "modules/archive/stamp.h"
+
+#include <stdlib.h>
 
 #include "base/buf.h"
 #include "lang/json.h"
@@ -8,6 +14,7 @@
 
 enum {
     STAMP_MAX = 256 << 20,
+    ENTRIES_MAX = 1 << 20,
     SHOWN_DIGITS = 16,
     MODE_STAMP = 0600,
 };
@@ -163,4 +170,142 @@ bool stamp_write(Host *directory, Arena *arena, Str path, const Stamp *stamp, Er
         .content = buf_str(&out), .mode = MODE_STAMP, .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID
     };
     return host_write(directory, path, &write, err);
+}
+
+/* --- Other archives in the same directory ---------------------------------------------------- */
+
+bool formers_read(Host *directory, Arena *arena, Str own, Formers *out, Error *err)
+{
+    Str *names;
+    uint32_t count;
+    *out = (Formers){ .count = 0 };
+    if (!host_list(directory, arena, STR("/"), ENTRIES_MAX, &names, &count, err)) {
+        return false;
+    }
+    out->paths = ARENA_ARRAY(arena, Str, count + 1);
+    out->stamps = ARENA_ARRAY(arena, Stamp, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        Str path = arena_join(arena, STR("/"), names[i], STR_EMPTY);
+        Stamp *stamp = &out->stamps[out->count];
+        if (!stamp_is_path(path) || str_eq(path, own)) {
+            continue;
+        }
+        if (!stamp_read(directory, arena, path, stamp, err)) {
+            return false;
+        }
+        if (stamp->found) {
+            out->paths[out->count++] = path;
+        }
+    }
+    return true;
+}
+
+bool formers_overwrite(Formers *formers, Host *directory, Call *call, const StrMap *members,
+                       MemberKeeps keeps, Error *err)
+{
+    for (uint32_t i = 0; i < formers->count; i++) {
+        Stamp *stamp = &formers->stamps[i];
+        bool lost = false;
+        for (uint32_t j = 0; j < stamp->count; j++) {
+            Staged *old = &stamp->members[j];
+            const Staged *now = str_map_find(members, old->path);
+            if (now != NULL && now->kind != MEMBER_DIRECTORY && old->kind != MEMBER_DIRECTORY &&
+                old->size != STAMP_LOST && !keeps(call, old->path)) {
+                old->size = STAMP_LOST;
+                lost = true;
+            }
+        }
+        if (lost && !stamp_write(directory, call->arena, formers->paths[i], stamp, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool formers_forget(const Formers *formers, Host *directory, Error *err)
+{
+    for (uint32_t i = 0; i < formers->count; i++) {
+        if (!host_remove(directory, formers->paths[i], err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Cleaning -------------------------------------------------------------------------------- */
+
+static bool is_former(const Cleaning *cleaning, const Staged *old)
+{
+    Str path;
+    Error ignored;
+    return str_map_find(cleaning->members, old->path) == NULL && old->path.len > 0 &&
+           member_path(cleaning->call->arena, old->path, 0, &path, &ignored) &&
+           str_eq(path, old->path) && !cleaning->keeps(cleaning->call, old->path);
+}
+
+static bool remove_one(Cleaning *cleaning, const Staged *old, Error *err)
+{
+    Str place = member_place(cleaning->call->arena, old->path);
+    FileInfo info;
+    FileKind kind = old->kind == MEMBER_LINK ? FILE_LINK : FILE_REGULAR;
+    if (!host_stat(cleaning->directory, place, &info, err)) {
+        return false;
+    }
+    if (info.kind != kind) {
+        return true;
+    }
+    return call_keep(cleaning->call,
+                     arena_join(cleaning->call->arena, cleaning->path, place, STR_EMPTY), err) &&
+           host_remove(cleaning->directory, place, err);
+}
+
+/* Somebody else's files keep it. */
+static bool remove_empty(Cleaning *cleaning, Str path, Error *err)
+{
+    Str place = member_place(cleaning->call->arena, path), *names;
+    FileInfo info;
+    uint32_t count = 0;
+    if (!host_stat(cleaning->directory, place, &info, err)) {
+        return false;
+    }
+    if (info.kind != FILE_DIRECTORY) {
+        return true;
+    }
+    if (!host_list(cleaning->directory, cleaning->call->arena, place, 1, &names, &count, err)) {
+        return err->kind == ERROR_LIMIT;
+    }
+    return count > 0 || host_remove(cleaning->directory, place, err);
+}
+
+/* What is inside comes before what it is in. */
+static int compare_backwards(const void *a, const void *b)
+{
+    return str_compare(*(const Str *)b, *(const Str *)a);
+}
+
+bool clean_members(Cleaning *cleaning, const Stamp *stamps, uint32_t count, Error *err)
+{
+    VEC(Str) directories = { 0 };
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < stamps[i].count; j++) {
+            const Staged *old = &stamps[i].members[j];
+            if (!is_former(cleaning, old)) {
+                continue;
+            }
+            if (old->kind == MEMBER_DIRECTORY) {
+                VEC_PUSH(cleaning->call->arena, &directories, old->path);
+            } else if (!remove_one(cleaning, old, err)) {
+                return false;
+            }
+        }
+    }
+    if (directories.len > 1) {
+        qsort(directories.items, directories.len, sizeof(Str), compare_backwards);
+    }
+    for (uint32_t i = 0; i < directories.len; i++) {
+        if (!remove_empty(cleaning, directories.items[i], err)) {
+            return false;
+        }
+    }
+    return true;
 }

@@ -1,5 +1,609 @@
-/* git.*: clones of repositories. */
-#include "modules/git/actions.h"
+/* git.cloned: a clone of a repository, at a branch, tag or commit.
+ *
+ * What eden itself checked out last is refs/eden/head of the clone: commits that neither this nor a
+ * branch of the repository has are somebody's own. */
+#include "modules/file/target.h"
+#include "modules/git/program.h"
+#include "modules/git/refs.h"
+#include "modules/tool.h"
+#include "sys/host_stream.h"
+
+enum {
+    DEPTH_MAX = 1000000
+};
+
+static const ParamSpec cloned_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "the directory" },
+    { "repo", PARAM_STRING, .decides = "repository", .required = true,
+      .help = "the address of the repository: https://..., ssh://..., host:path, or a path" },
+    { "rev", PARAM_STRING, .decides = "revision",
+      .help = "a branch, a tag, or all digits of a commit; else the branch that is the "
+              "repository's own" },
+    { "depth", PARAM_INT, .fallback = "0", .help = "how many commits are fetched; 0: all" },
+    { "submodules", PARAM_BOOL, .fallback = "false", .help = "with those that it has in it" },
+    { "force", PARAM_BOOL, .fallback = "false",
+      .help = "give up local changes and commits, instead of failing" },
+    { "user", PARAM_STRING, .help = "who clones it and whom it belongs to" },
+    { "key", PARAM_PATH, .help = "the private key for ssh, a file" },
+    { "known_hosts", PARAM_PATH, .help = "the only file with keys of hosts for ssh" },
+    { "username", PARAM_STRING, .help = "the name for https" },
+    { "password", PARAM_STRING,
+      .help = "the password or token for https; no other server gets it" },
+    { 0 },
+};
+
+/* What check found. */
+typedef struct Clone {
+    Git git;
+    Str path, address, rev;
+    Str place;     /* where it is or will be, as git is told */
+    FileKind kind; /* of what stands there */
+    bool exists;   /* it is a clone */
+    GitRef wanted; /* `commit` is empty when it is not known yet */
+    Str head;      /* the commit that is checked out; may be empty */
+    Str branch;    /* its branch; may be empty */
+    bool other_address;
+    bool move;    /* to another commit or branch */
+    bool reset;   /* local changes go */
+    bool modules; /* submodules are not as they shall be */
+} Clone;
+
+/* --- What is wanted ------------------------------------------------------------------------- */
+
+static bool read_params(Call *call, Clone *clone, Error *err)
+{
+    int64_t depth = call_int(call, "depth", 0);
+    clone->path = call_str(call, "name");
+    clone->address = call_str(call, "repo");
+    clone->rev = call_str(call, "rev");
+    if (!git_begin(call, &clone->git, err) || !git_check_address(clone->address, err)) {
+        return false;
+    }
+    if (value_is_secret(call_param(call, "repo"))) {
+        return error_set(err, ERROR_INVALID,
+                         "'repo' is kept in the clone and cannot be a secret; 'password' can");
+    }
+    if (depth < 0 || depth > DEPTH_MAX) {
+        return error_set(err, ERROR_INVALID, "'depth' is a number from 0 to %d", DEPTH_MAX);
+    }
+    clone->git.local = git_address_is_local(clone->address);
+    clone->git.server = git_server_of(call->arena, clone->address);
+    return !call_has(call, "rev") || git_check_rev(clone->rev, err);
+}
+
+/* An earlier step of a plan brings it, so that more is not known before. */
+static bool comes_later(Outcome *outcome, bool comes)
+{
+    outcome->changed = outcome->unknown = comes;
+    return comes;
+}
+
+/* The repository cannot be read. What it takes to reach it may come: its place here, or what ssh
+ * wants to know. */
+static bool remote_comes(Call *call, const Clone *clone)
+{
+    if (clone->git.local && str_starts(clone->address, STR("/"))) {
+        return call_lacks(call, "repo", "path", clone->address);
+    }
+    return call_lacks(call, "repo", "remote", clone->address) ||
+           call_lacks(call, "repo", "path", STR("/etc/ssh/")) ||
+           call_lacks(call, "repo", "path", STR("/root/.ssh/"));
+}
+
+static bool check_needs(Call *call, bool *comes, Error *err)
+{
+    Account ignored;
+    Str user = call_str(call, "user");
+    *comes = false;
+    if (!tool_is_there(call, "git")) {
+        *comes = call_lacks_program(call, "git");
+        return *comes ||
+               error_set(err, ERROR_NOT_FOUND, "the program git is not there (package git)");
+    }
+    if (user.len == 0 || host_find_account(call->host, call->arena, user, &ignored, err)) {
+        return true;
+    }
+    *comes = err->kind == ERROR_NOT_FOUND && call_lacks(call, "user", "user", user);
+    return *comes;
+}
+
+static bool find_wanted(Call *call, Clone *clone, Error *err)
+{
+    Str listed;
+    if (git_is_commit(clone->rev)) {
+        char *digits = arena_copy_c(call->arena, clone->rev);
+        for (size_t i = 0; i < clone->rev.len; i++) {
+            digits[i] = ascii_lower(digits[i]);
+        }
+        clone->wanted = (GitRef){ .commit = str_from(digits, clone->rev.len), .name = STR_EMPTY };
+        return true;
+    }
+    Git git = clone->git;
+    git.directory = STR_EMPTY;
+    return GIT_RUN(&git, &listed, err, "ls-remote", "--symref", "--",
+                   arena_copy_c(call->arena, clone->address)) &&
+           git_find_ref(listed, clone->rev, &clone->wanted, err);
+}
+
+/* --- What is there -------------------------------------------------------------------------- */
+
+/* git goes by names, again and again. Where another user could exchange what they lead to, root's git
+ * would work elsewhere; and in a clone of somebody else it would run what they wrote into its
+ * configuration. */
+static bool find_place(Call *call, Clone *clone, Error *err)
+{
+    uid_t uid = 0;
+    Error ignored;
+    clone->place = clone->path;
+    if (clone->git.has_account &&
+        (!host_find_user(call->host, call_str(call, "user"), &uid, NULL, &ignored) || uid != 0)) {
+        return true;
+    }
+    if (host_guarded_path(call->host, call->arena, clone->path, &clone->place, err)) {
+        return true;
+    }
+    const char *hint = err->kind == ERROR_DENIED ? "; with 'user' git runs as another user" : "";
+    char text[sizeof err->text];
+    memcpy(text, err->text, sizeof text);
+    return error_set(err, err->kind, "%s%s", text, hint);
+}
+
+static bool look_at_place(Call *call, Clone *clone, Error *err)
+{
+    FileInfo info;
+    Str *names;
+    uint32_t count;
+    if (!host_stat(call->host, clone->path, &info, err)) {
+        return false;
+    }
+    clone->kind = info.kind;
+    if (info.kind != FILE_ABSENT && info.kind != FILE_DIRECTORY) {
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
+                         STR_ARG(clone->path), file_kind_name(info.kind));
+    }
+    if (!find_place(call, clone, err)) {
+        return false;
+    }
+    if (info.kind == FILE_ABSENT) {
+        return true;
+    }
+    Str inner = arena_join(call->arena, clone->path, STR("/.git"), STR_EMPTY);
+    if (!host_stat(call->host, inner, &info, err)) {
+        return false;
+    }
+    clone->exists = info.kind == FILE_DIRECTORY;
+    if (clone->exists) {
+        clone->git.directory = clone->place;
+        return true;
+    }
+    if (!host_list(call->host, call->arena, clone->path, 2, &names, &count, err)) {
+        /* More than fit, or only the plan has it. */
+        return err->kind == ERROR_NOT_FOUND && call->planning
+                   ? true
+                   : error_set(err, ERROR_CONFLICT, "%" STR_FMT " is there and is no clone",
+                               STR_ARG(clone->path));
+    }
+    return count == 0 || error_set(err, ERROR_CONFLICT, "%" STR_FMT " is there and is no clone",
+                                   STR_ARG(clone->path));
+}
+
+static bool look_at_clone(Clone *clone, Error *err)
+{
+    Git *git = &clone->git;
+    bool yes;
+    Str address;
+    if (!GIT_ASK(git, &yes, &address, err, "config", "--get", "remote.origin.url")) {
+        return false;
+    }
+    clone->other_address = !yes || !str_eq(address, clone->address);
+    /* The first one that looks into the repository tells why it cannot be used. */
+    if (!GIT_RUN(git, NULL, err, "rev-parse", "--git-dir") ||
+        !GIT_ASK(git, &yes, &clone->head, err, "rev-parse", "--verify", "--quiet", "HEAD") ||
+        !GIT_ASK(git, &yes, &clone->branch, err, "symbolic-ref", "--quiet", "--short", "HEAD")) {
+        return false;
+    }
+    return true;
+}
+
+static Str first_lines(Arena *arena, Str text)
+{
+    Buf out = buf_make_in(arena, BUF_UNLIMITED);
+    Str line;
+    for (int i = 0; text.len > 0 && str_split_next(&text, '\n', &line); i++) {
+        if (i == 3) {
+            buf_put_c(&out, ", ...");
+            break;
+        }
+        buf_put_c(&out, i > 0 ? ", " : "");
+        buf_put(&out, str_trim(str_from_offset(line, 2)));
+    }
+    return buf_str(&out);
+}
+
+/* Files that are changed, and commits that are nowhere else. */
+static bool look_for_own_work(Call *call, Clone *clone, Error *err)
+{
+    Git *git = &clone->git;
+    bool ours;
+    Str changed, own = STR_EMPTY, ignored;
+    const char *modules =
+        call_bool(call, "submodules") ? "--ignore-submodules=untracked" : "--ignore-submodules=all";
+    if (!GIT_RUN(git, &changed, err, "status", "--porcelain", "--untracked-files=no", modules)) {
+        return false;
+    }
+    if (clone->head.len > 0) {
+        if (!GIT_ASK(git, &ours, &ignored, err, "rev-parse", "--verify", "--quiet",
+                     "refs/eden/head")) {
+            return false;
+        }
+        /* Without our mark somebody else cloned it: then the repository's own names count. */
+        const char *mark = ours ? "refs/eden/head" : "--tags";
+        if (!GIT_RUN(git, &own, err, "rev-list", "--max-count=1", "HEAD", "--not", mark,
+                     "--remotes", "--tags")) {
+            return false;
+        }
+    }
+    if (changed.len == 0 && own.len == 0) {
+        return true;
+    }
+    if (!call_bool(call, "force")) {
+        return changed.len > 0
+                   ? error_set(err, ERROR_CONFLICT,
+                               "%" STR_FMT " has local changes (%" STR_FMT
+                               "); 'force: true' gives them up",
+                               STR_ARG(clone->path), STR_ARG(first_lines(call->arena, changed)))
+                   : error_set(err, ERROR_CONFLICT,
+                               "%" STR_FMT " has commits of its own (%.12s); 'force: true' gives "
+                               "them up",
+                               STR_ARG(clone->path), arena_copy_c(call->arena, own));
+    }
+    clone->reset = changed.len > 0;
+    return true;
+}
+
+/* Lines of `git submodule status` start with a blank when all is well. */
+static bool look_at_modules(Call *call, Clone *clone, Error *err)
+{
+    Str status, line;
+    if (!call_bool(call, "submodules")) {
+        return true;
+    }
+    if (!GIT_RUN(&clone->git, &status, err, "submodule", "status", "--recursive")) {
+        return false;
+    }
+    while (status.len > 0 && str_split_next(&status, '\n', &line)) {
+        clone->modules = clone->modules || (line.len > 0 && line.data[0] != ' ');
+    }
+    return true;
+}
+
+/* --- Check ---------------------------------------------------------------------------------- */
+
+static void compare(Call *call, Clone *clone, Outcome *outcome)
+{
+    Str branch = git_branch_of(clone->wanted.name);
+    bool other_branch = branch.len > 0 && !str_eq(branch, clone->branch);
+    bool other_commit = !str_eq(clone->wanted.commit, clone->head);
+    clone->move = other_branch || other_commit;
+    if (clone->other_address) {
+        outcome_change(call, outcome, "repo", value_missing(), value_string(clone->address));
+    }
+    if (other_commit) {
+        outcome_change(call, outcome, "commit",
+                       clone->head.len > 0 ? value_string(clone->head) : value_missing(),
+                       value_string(clone->wanted.commit));
+    }
+    if (other_branch) {
+        outcome_change(call, outcome, "branch",
+                       clone->branch.len > 0 ? value_string(clone->branch) : value_missing(),
+                       value_string(branch));
+    }
+    if (clone->reset) {
+        outcome_change(call, outcome, "files", value_string(STR("changed")),
+                       value_string(STR("as committed")));
+    }
+    if (clone->modules) {
+        outcome_change(call, outcome, "submodules", value_missing(), value_string(STR("updated")));
+    }
+    outcome->changed = outcome->changes != NULL;
+    outcome->comment = outcome->changed ? STR("updated") : STR("already there");
+}
+
+static bool check_existing(Call *call, Clone *clone, Outcome *outcome, Error *err)
+{
+    if (!look_at_clone(clone, err) || !look_for_own_work(call, clone, err) ||
+        !look_at_modules(call, clone, err)) {
+        return false;
+    }
+    if (!find_wanted(call, clone, err)) {
+        return comes_later(outcome, remote_comes(call, clone));
+    }
+    compare(call, clone, outcome);
+    return true;
+}
+
+static bool check_new(Call *call, Clone *clone, Outcome *outcome, Error *err)
+{
+    outcome->changed = true;
+    outcome->comment = STR("cloned");
+    outcome_change(call, outcome, "repo", value_missing(), value_string(clone->address));
+    FileInfo made = { .kind = FILE_DIRECTORY, .mode = DIRECTORY_MODE_NEW };
+    call_plan(call, clone->path, &(PlannedFile){ .info = made });
+    if (!find_wanted(call, clone, err)) {
+        return comes_later(outcome, remote_comes(call, clone));
+    }
+    outcome_change(call, outcome, "commit", value_missing(), value_string(clone->wanted.commit));
+    return true;
+}
+
+static bool cloned_check(Call *call, Outcome *outcome, Error *err)
+{
+    Clone *clone = ARENA_NEW(call->arena, Clone);
+    outcome->state = STR("present");
+    outcome->found = clone;
+    if (!read_params(call, clone, err) || !look_at_place(call, clone, err)) {
+        return false;
+    }
+    bool comes;
+    if (!check_needs(call, &comes, err)) {
+        return false;
+    }
+    if (comes) {
+        return comes_later(outcome, true);
+    }
+    return clone->exists ? check_existing(call, clone, outcome, err)
+                         : check_new(call, clone, outcome, err);
+}
+
+/* --- Apply ---------------------------------------------------------------------------------- */
+
+static bool fetch_all(Clone *clone, Error *err)
+{
+    return GIT_RUN(&clone->git, NULL, err, "fetch", "--quiet", "--force", "--tags", "--", "origin",
+                   "+refs/heads/*:refs/remotes/origin/*");
+}
+
+/* Where a fetched name goes. */
+static Str tracked(Arena *arena, Str name)
+{
+    Str branch = git_branch_of(name);
+    if (branch.len > 0) {
+        return arena_join(arena, STR("refs/remotes/origin/"), branch, STR_EMPTY);
+    }
+    return str_starts(name, STR("refs/tags/")) ? name : STR("refs/eden/fetched");
+}
+
+static void add_depth(Call *call, ToolArgs *args)
+{
+    long long depth = call_int(call, "depth", 0);
+    if (depth > 0) {
+        tool_arg(call, args, arena_format(call->arena, "--depth=%lld", depth));
+    }
+}
+
+static bool fetch_one(Call *call, Clone *clone, Str what, Str to, Error *err)
+{
+    static const char *const words[] = { "fetch", "--quiet", "--force", "--no-tags" };
+    ToolArgs args = { 0 };
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        tool_arg(call, &args, str_from_c(words[i]));
+    }
+    add_depth(call, &args);
+    tool_arg(call, &args, STR("--"));
+    tool_arg(call, &args, STR("origin"));
+    tool_arg(call, &args,
+             to.len == 0 ? what
+                         : arena_format(call->arena, "+%" STR_FMT ":%" STR_FMT, STR_ARG(what),
+                                        STR_ARG(to)));
+    return git_run(&clone->git, tool_args_end(call, &args), NULL, err);
+}
+
+static bool has_commit(Clone *clone, const char *commit, bool *yes, Error *err)
+{
+    Str ignored;
+    return GIT_ASK(&clone->git, yes, &ignored, err, "cat-file", "-e", commit);
+}
+
+/* Not every server gives a commit by its digits; then all branches are fetched for it. */
+static bool fetch_commit(Call *call, Clone *clone, Error *err)
+{
+    Str commit = clone->wanted.commit;
+    const char *object =
+        arena_copy_c(call->arena, arena_join(call->arena, commit, STR("^{commit}"), STR_EMPTY));
+    bool there;
+    Error ignored;
+    if (!has_commit(clone, object, &there, err)) {
+        return false;
+    }
+    if (there) {
+        return true;
+    }
+    bool shallow = call_int(call, "depth", 0) > 0;
+    if (shallow && fetch_one(call, clone, commit, STR_EMPTY, &ignored)) {
+        return true;
+    }
+    if (!fetch_all(clone, err) || !has_commit(clone, object, &there, err)) {
+        return false;
+    }
+    if (!there && !fetch_one(call, clone, commit, STR_EMPTY, &ignored)) {
+        return error_set(err, ERROR_NOT_FOUND, "the repository has no commit %" STR_FMT,
+                         STR_ARG(commit));
+    }
+    return true;
+}
+
+static bool fetch(Call *call, Clone *clone, Error *err)
+{
+    Str name = clone->wanted.name;
+    if (name.len == 0) {
+        return fetch_commit(call, clone, err);
+    }
+    Str to = tracked(call->arena, name);
+    bool alone = call_int(call, "depth", 0) > 0 || str_eq(to, STR("refs/eden/fetched"));
+    return alone ? fetch_one(call, clone, name, to, err) : fetch_all(clone, err);
+}
+
+static bool check_out(Call *call, Clone *clone, Error *err)
+{
+    Git *git = &clone->git;
+    Str name = clone->wanted.name;
+    Str from = name.len == 0 ? clone->wanted.commit : tracked(call->arena, name);
+    Str branch = git_branch_of(name), commit;
+    const char *object =
+        arena_copy_c(call->arena, arena_join(call->arena, from, STR("^{commit}"), STR_EMPTY));
+    const char *force = call_bool(call, "force") ? "--force" : "--quiet";
+    if (!GIT_RUN(git, &commit, err, "rev-parse", "--verify", object)) {
+        return false;
+    }
+    const char *digits = arena_copy_c(call->arena, commit);
+    const char *local = arena_copy_c(call->arena, branch);
+    if (branch.len == 0) {
+        if (!GIT_RUN(git, NULL, err, "checkout", "--quiet", force, "--detach", digits)) {
+            return false;
+        }
+    } else {
+        const char *upstream =
+            arena_copy_c(call->arena, arena_join(call->arena, STR("origin/"), branch, STR_EMPTY));
+        if (!GIT_RUN(git, NULL, err, "checkout", "--quiet", force, "--no-track", "-B", local,
+                     digits) ||
+            !GIT_RUN(git, NULL, err, "branch", "--quiet", "--set-upstream-to", upstream, local)) {
+            return false;
+        }
+    }
+    return GIT_RUN(git, NULL, err, "update-ref", "refs/eden/head", "HEAD");
+}
+
+static bool update_modules(Call *call, Clone *clone, Error *err)
+{
+    static const char *const words[] = { "submodule", "--quiet",     "update",
+                                         "--init",    "--recursive", "--force" };
+    ToolArgs args = { 0 };
+    if (!call_bool(call, "submodules")) {
+        return true;
+    }
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        tool_arg(call, &args, str_from_c(words[i]));
+    }
+    add_depth(call, &args);
+    return GIT_RUN(&clone->git, NULL, err, "submodule", "--quiet", "sync", "--recursive") &&
+           git_run(&clone->git, tool_args_end(call, &args), NULL, err);
+}
+
+static bool fill(Call *call, Clone *clone, Error *err)
+{
+    return fetch(call, clone, err) && check_out(call, clone, err) &&
+           update_modules(call, clone, err);
+}
+
+static bool clone_draft(Call *call, Clone *clone, Str draft, Error *err)
+{
+    Git *git = &clone->git;
+    git->directory = draft;
+    return GIT_RUN(git, NULL, err, "init", "--quiet", "--initial-branch=main") &&
+           GIT_RUN(git, NULL, err, "remote", "add", "--", "origin",
+                   arena_copy_c(call->arena, clone->address)) &&
+           fill(call, clone, err);
+}
+
+static bool make_draft(Call *call, Clone *clone, Str draft, Error *err)
+{
+    size_t slash = str_find_last(clone->place, STR("/"));
+    Account *account = &clone->git.account;
+    bool has_account = clone->git.has_account;
+    return (slash == 0 || host_make_directory(call->host, str_slice(clone->place, 0, slash),
+                                              DIRECTORY_MODE_NEW, true, err)) &&
+           (!has_account ||
+            host_find_account(call->host, call->arena, call_str(call, "user"), account, err)) &&
+           host_remove(call->host, draft, err) &&
+           host_create_directory(call->host, draft, DIRECTORY_MODE_NEW,
+                                 has_account ? account->uid : HOST_KEEP_ID,
+                                 has_account ? account->gid : HOST_KEEP_ID, err);
+}
+
+/* Beside its place, which it gets when it is whole. */
+static bool apply_new(Call *call, Clone *clone, Outcome *outcome, Error *err)
+{
+    Str draft = host_draft_path(call->arena, clone->place);
+    Error ignored;
+    if (!make_draft(call, clone, draft, err)) {
+        return false;
+    }
+    if (clone_draft(call, clone, draft, err) && call_keep(call, clone->path, err) &&
+        host_move(call->host, draft, call->host, clone->place, err)) {
+        outcome->changed = true;
+        return true;
+    }
+    return host_remove(call->host, draft, &ignored)
+               ? false
+               : error_wrap(err, "%" STR_FMT " is left", STR_ARG(draft));
+}
+
+static bool set_address(Call *call, Clone *clone, Error *err)
+{
+    const char *address = arena_copy_c(call->arena, clone->address);
+    return GIT_RUN(&clone->git, NULL, err, "config", "--replace-all", "remote.origin.url",
+                   address) &&
+           GIT_RUN(&clone->git, NULL, err, "config", "--replace-all", "remote.origin.fetch",
+                   "+refs/heads/*:refs/remotes/origin/*");
+}
+
+static bool apply_existing(Call *call, Clone *clone, Outcome *outcome, Error *err)
+{
+    Str head = arena_join(call->arena, clone->path, STR("/.git/HEAD"), STR_EMPTY);
+    if (!call_keep(call, head, err)) {
+        return false;
+    }
+    if (clone->other_address) {
+        if (!set_address(call, clone, err)) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    if (clone->move || clone->reset) {
+        if (!fetch(call, clone, err)) {
+            return false;
+        }
+        if (clone->reset && !GIT_RUN(&clone->git, NULL, err, "reset", "--quiet", "--hard")) {
+            return false;
+        }
+        outcome->changed = true;
+        if (!check_out(call, clone, err)) {
+            return false;
+        }
+    }
+    if (clone->move || clone->reset || clone->modules) {
+        if (!update_modules(call, clone, err)) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    return true;
+}
+
+static bool cloned_apply(Call *call, Outcome *outcome, Error *err)
+{
+    Clone *clone = outcome->found;
+    return clone->exists ? apply_existing(call, clone, outcome, err)
+                         : apply_new(call, clone, outcome, err);
+}
+
+/* --- The row --------------------------------------------------------------------------------- */
+
+static void claim(Arena *arena, const Value *params, const char *name, const char *prefix,
+                  List *claims)
+{
+    claims_add_param(arena, claims, prefix, params_get(cloned_params, params, name));
+}
+
+static void cloned_claims(Arena *arena, const Value *params, List *claims)
+{
+    claim(arena, params, "name", "path:", claims);
+    claim(arena, params, "name", "fills:", claims);
+    claim(arena, params, "user", "needs:user:", claims);
+    claim(arena, params, "key", "needs:path:", claims);
+    claim(arena, params, "known_hosts", "needs:path:", claims);
+    list_push(arena, claims, value_string(STR("needs:pkg:git")));
+}
 
 static const Action actions[] = {
     { "cloned", "Ensure that a directory is a clone of a repository.", cloned_params, cloned_check,

@@ -1,5 +1,327 @@
-/* http.*: what web servers have. */
-#include "modules/http/actions.h"
+/* http.download: a file from a web server, known by its digest. */
+#include "modules/digest.h"
+#include "modules/file/target.h"
+#include "modules/http/transfer.h"
+#include "modules/tool.h"
+
+enum {
+    SHOWN_URL = 100, /* bytes of an address in a message */
+    PIN_MAX = 4096,
+    PIN_MODE = 0600,
+    PIN_DIGITS = 16
+};
+
+static const ParamSpec download_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
+    { "url", PARAM_STRING, .required = true, .help = "the address: https://... or http://..." },
+    { "digest", PARAM_STRING, .decides = "digest",
+      .help = "what the file must be: 'sha256:' or 'sha512:' and hexadecimal digits" },
+    { "pin", PARAM_BOOL, .fallback = "false",
+      .help = "trust the first download and take no other one later; instead of 'digest'" },
+    FILE_OWNER_PARAMS,
+    { "parents", PARAM_BOOL, .fallback = "true", .help = "make missing directories above" },
+    { "headers", PARAM_MAP, .help = "further headers of the request, names to texts" },
+    { "username", PARAM_STRING, .help = "the name for the server" },
+    { "password", PARAM_STRING, .help = "the password for the server" },
+    { "ca", PARAM_PATH,
+      .help = "a file with the certificates that the server's must come from, instead of those "
+              "that the machine trusts" },
+    { "max_size", PARAM_INT, .fallback = "8589934592", .help = "more bytes are never taken" },
+    { "timeout", PARAM_DURATION,
+      .help = "how long it may take; a minute without a byte always ends it" },
+    { 0 },
+};
+
+/* What check found. */
+typedef struct Download {
+    Target target; /* without content */
+    Request request;
+    Str wanted;    /* the digest; empty: the first one is to be pinned */
+    Str found;     /* that of what is there; empty: there is no file */
+    bool pins;     /* `wanted` is from the pin, or will be */
+    Str pin_place; /* where it is noted */
+    bool fetch;
+} Download;
+
+/* --- Pins ------------------------------------------------------------------------------------ */
+
+/* The digest of the first download from an address, noted in a hidden file beside what was downloaded, so
+ * that it outlives that. */
+typedef struct Pin {
+    bool found;
+    Str digest; /* of what came; "sha256:..." */
+} Pin;
+
+/* ".eden-pin-0123456789abcdef", other for each name. */
+static Str pin_path(Arena *arena, Str file)
+{
+    char hex[SHA256_HEX + 1];
+    size_t slash = str_find_last(file, STR("/"));
+    sha256_hex(str_from_offset(file, slash + 1), hex);
+    return arena_format(arena, "%" STR_FMT "/.eden-pin-%.*s", STR_ARG(str_slice(file, 0, slash)),
+                        PIN_DIGITS, hex);
+}
+
+/* The address may hold a secret, so its digest stands for it. */
+static Str digest_of_url(Arena *arena, Str url)
+{
+    return digest_of_text(arena, DIGEST_SHA256, url);
+}
+
+/* One of another address is not found. One that cannot be understood is a failure: what it says is not to
+ * be trusted, and neither is what comes next. */
+static bool pin_read(Call *call, Str path, Str url, Pin *out, Error *err)
+{
+    FileInfo info;
+    Str text, digest, address;
+    *out = (Pin){ .digest = STR_EMPTY };
+    if (!host_look(call->host, call->arena, path, PIN_MAX, &info, &text, err)) {
+        return false;
+    }
+    if (info.kind == FILE_ABSENT) {
+        return true;
+    }
+    Str rest = str_trim(text);
+    Error ignored;
+    if (info.kind != FILE_REGULAR || !str_split_next(&rest, ' ', &digest) ||
+        !digest_parse(call->arena, digest, &digest, &ignored) ||
+        !digest_parse(call->arena, rest, &address, &ignored)) {
+        return error_set(err, ERROR_CONFLICT,
+                         "%" STR_FMT " does not hold the digest of a download; without that file, "
+                         "the next one is trusted",
+                         STR_ARG(path));
+    }
+    out->found = str_eq(address, digest_of_url(call->arena, url));
+    out->digest = out->found ? digest : STR_EMPTY;
+    return true;
+}
+
+static bool pin_write(Call *call, Str path, Str url, Str digest, Error *err)
+{
+    Str address = digest_of_url(call->arena, url);
+    FileWrite write = { .content = arena_format(call->arena, "%" STR_FMT " %" STR_FMT "\n",
+                                                STR_ARG(digest), STR_ARG(address)),
+                        .mode = PIN_MODE,
+                        .uid = HOST_KEEP_ID,
+                        .gid = HOST_KEEP_ID };
+    return call_keep(call, path, err) && host_write(call->host, path, &write, err);
+}
+
+/* --- What is wanted ------------------------------------------------------------------------- */
+
+static bool read_target(Call *call, Target *target, Error *err)
+{
+    *target = (Target){ .path = call_str(call, "name"), .new_mode = FILE_MODE_NEW };
+    target->parents = call_bool(call, "parents");
+    return target_wish_attributes(call, target, err);
+}
+
+static bool read_digest(Call *call, Download *download, Error *err)
+{
+    download->pins = call_bool(call, "pin");
+    if (call_has(call, "digest") == download->pins) {
+        return error_set(err, ERROR_INVALID,
+                         "needs either 'digest' ('sha256:' or 'sha512:' and hexadecimal digits) or "
+                         "'pin: true'");
+    }
+    if (!download->pins) {
+        return digest_parse(call->arena, call_str(call, "digest"), &download->wanted, err);
+    }
+    if (!request_is_encrypted(download->request.url)) {
+        return error_set(
+            err, ERROR_INVALID,
+            "'pin' needs an address with https://: over http:// anyone on the network path "
+            "could choose what is trusted");
+    }
+    Pin pin;
+    download->pin_place = pin_path(call->arena, download->target.path);
+    if (!pin_read(call, download->pin_place, download->request.url, &pin, err)) {
+        return false;
+    }
+    download->wanted = pin.digest;
+    return true;
+}
+
+static bool read_params(Call *call, Download *download, Error *err)
+{
+    download->request = (Request){ .url = call_str(call, "url"),
+                                   .username = call_str(call, "username"),
+                                   .password = call_str(call, "password"),
+                                   .headers = call_param(call, "headers"),
+                                   .ca = call_str(call, "ca"),
+                                   .max_size = call_int(call, "max_size", 0) };
+    return request_check(&download->request, err) && read_target(call, &download->target, err) &&
+           read_digest(call, download, err);
+}
+
+/* --- Check ---------------------------------------------------------------------------------- */
+
+static bool find_digest(Call *call, Download *download, Error *err)
+{
+    AUTO(HostReader) *reader = NULL;
+    download->found = STR_EMPTY;
+    if (download->target.before.kind != FILE_REGULAR) {
+        return true;
+    }
+    if (!host_reader_open(call->host, download->target.path, &reader, err)) {
+        /* Only the plan has it. */
+        return call->planning && err->kind == ERROR_NOT_FOUND;
+    }
+    return digest_of_file(call->arena, digest_kind(download->wanted), reader, &download->found,
+                          err);
+}
+
+static void tell_fetch(Call *call, const Download *download, Outcome *outcome)
+{
+    outcome->changed = true;
+    outcome_change(call, outcome, "digest",
+                   download->found.len > 0 ? value_string(download->found) : value_missing(),
+                   value_string(download->wanted.len > 0 ? download->wanted
+                                                         : STR("that of the first download")));
+    if (outcome->comment.len == 0) {
+        outcome->comment = STR("updated");
+    }
+}
+
+static bool download_check(Call *call, Outcome *outcome, Error *err)
+{
+    Download *download = ARENA_NEW(call->arena, Download);
+    AUTO_CLEAR(Buf) ignored = buf_make(BUF_UNLIMITED);
+    outcome->found = download;
+    outcome->state = STR("present");
+    const Target *target = &download->target;
+    if (!read_params(call, download, err) ||
+        !target_compare(call, &download->target, false, outcome, &ignored, err) ||
+        !target_check_maker(call, target, err) || !find_digest(call, download, err)) {
+        return false;
+    }
+    /* Whoever the file is taken from may have it open, and write to it after this. */
+    bool is_taken = target->set_owner && target->uid != HOST_KEEP_ID &&
+                    target->uid != target->before.uid && target->before.uid != 0;
+    download->fetch =
+        download->wanted.len == 0 || is_taken || !str_eq(download->wanted, download->found);
+    if (!download->fetch) {
+        return true;
+    }
+    tell_fetch(call, download, outcome);
+    if (tool_is_there(call, "curl") || call_lacks_program(call, "curl")) {
+        return true;
+    }
+    return error_set(err, ERROR_NOT_FOUND, "the program curl is not there (package curl)");
+}
+
+/* --- Apply ---------------------------------------------------------------------------------- */
+
+/* The address as a message may show it. */
+static Str shown_url(Call *call)
+{
+    Value url = call_param(call, "url");
+    return value_is_secret(url) ? STR("the server") : str_slice(value_str(url), 0, SHOWN_URL);
+}
+
+static bool check_digest(Call *call, const Download *download, const Transfer *transfer, Error *err)
+{
+    if (download->wanted.len == 0 || str_eq(download->wanted, transfer->digest)) {
+        return true;
+    }
+    Str hint = download->pins ? arena_format(call->arena,
+                                             "; to trust what the server has now, remove %" STR_FMT,
+                                             STR_ARG(download->pin_place))
+                              : STR_EMPTY;
+    return error_set(err, ERROR_INVALID,
+                     "wrong digest: wanted is %" STR_FMT ", found is %" STR_FMT
+                     " (%lld bytes from %" STR_FMT "); nothing was changed%" STR_FMT,
+                     STR_ARG(download->wanted), STR_ARG(transfer->digest),
+                     (long long)transfer->size, STR_ARG(shown_url(call)), STR_ARG(hint));
+}
+
+static bool fill(Call *call, const Download *download, HostWriter *writer, Str *digest, Error *err)
+{
+    const Target *target = &download->target;
+    const FileInfo *before = &target->before;
+    bool exists = before->kind == FILE_REGULAR;
+    Transfer transfer = { .call = call,
+                          .request = download->request,
+                          .timeout_ms = call_int(call, "timeout", 0),
+                          .writer = writer,
+                          .kind = digest_kind(download->wanted) };
+    if (!transfer_run(&transfer, err)) {
+        return error_wrap(err, "%" STR_FMT, STR_ARG(shown_url(call)));
+    }
+    if (!check_digest(call, download, &transfer, err)) {
+        return false;
+    }
+    *digest = transfer.digest;
+    uid_t uid = target->uid == HOST_KEEP_ID && exists ? before->uid : target->uid;
+    gid_t gid = target->gid == HOST_KEEP_ID && exists ? before->gid : target->gid;
+    return host_writer_finish(writer, uid, gid, target_mode(target), clock_now_seconds(), err) &&
+           host_sync(call->host, err);
+}
+
+/* The pin first: were we ended between the two, the next run would trust something else. */
+static bool place(Call *call, const Download *download, Str draft, Str digest, Outcome *outcome,
+                  Error *err)
+{
+    const Target *target = &download->target;
+    if (download->pins && download->wanted.len == 0) {
+        if (!pin_write(call, download->pin_place, download->request.url, digest, err)) {
+            return false;
+        }
+        outcome->changed = true;
+    }
+    if (!call_keep(call, target->path, err) ||
+        !host_move(call->host, draft, call->host, target->path, err)) {
+        return false;
+    }
+    outcome->changed = true;
+    return true;
+}
+
+static bool fetch(Call *call, const Download *download, Outcome *outcome, Error *err)
+{
+    AUTO(HostWriter) *writer = NULL;
+    Str draft = host_draft_path(call->arena, download->target.path), digest = STR_EMPTY;
+    size_t slash = str_find_last(download->target.path, STR("/"));
+    Error ignored;
+    if (download->target.parents && slash > 0 &&
+        !host_make_directory(call->host, str_slice(download->target.path, 0, slash),
+                             DIRECTORY_MODE_NEW, true, err)) {
+        return false;
+    }
+    /* One that a killed run left is in the way. */
+    if (!host_remove(call->host, draft, err) ||
+        !host_writer_open(call->host, draft, &writer, err)) {
+        return false;
+    }
+    if (fill(call, download, writer, &digest, err) &&
+        place(call, download, draft, digest, outcome, err)) {
+        return true;
+    }
+    return host_remove(call->host, draft, &ignored)
+               ? false
+               : error_wrap(err, "%" STR_FMT " is left", STR_ARG(draft));
+}
+
+static bool download_apply(Call *call, Outcome *outcome, Error *err)
+{
+    Download *download = outcome->found;
+    return download->fetch ? fetch(call, download, outcome, err)
+                           : target_apply(call, &download->target, outcome, err);
+}
+
+/* --- The row --------------------------------------------------------------------------------- */
+
+static void download_claims(Arena *arena, const Value *params, List *claims)
+{
+    Value name = params_get(download_params, params, "name"),
+          pin = params_get(download_params, params, "pin");
+    target_claims(arena, download_params, params, claims);
+    if (value_is_string(name) && pin.kind == VALUE_BOOL && pin.boolean) {
+        claims_add(arena, claims, "path:", pin_path(arena, value_str(name)));
+    }
+    claims_add_param(arena, claims, "needs:path:", params_get(download_params, params, "ca"));
+    list_push(arena, claims, value_string(STR("needs:pkg:curl")));
+}
 
 static const Action actions[] = {
     { "download", "Ensure that a file is what a web server has under an address.", download_params,
