@@ -1,19 +1,7 @@
-/* The actions of module pkg, one file each; pkg.c puts them into the table. */
+/* The actions of module pkg that have a file of their own; pkg.c puts them into the table. */
 #pragma once
 
 #include "modules/call.h"
-
-extern const ParamSpec installed_params[];
-bool installed_check(Call *call, Outcome *outcome, Error *err);
-void installed_claims(Arena *arena, const Value *params, List *claims);
-
-extern const ParamSpec latest_params[];
-bool latest_check(Call *call, Outcome *outcome, Error *err);
-void latest_claims(Arena *arena, const Value *params, List *claims);
-
-extern const ParamSpec removed_params[];
-bool removed_check(Call *call, Outcome *outcome, Error *err);
-void removed_claims(Arena *arena, const Value *params, List *claims);
 
 extern const ParamSpec held_params[];
 bool held_check(Call *call, Outcome *outcome, Error *err);

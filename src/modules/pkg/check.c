@@ -1,6 +1,5 @@
 /* What a step would change: the check of all actions that install or remove. */
 #include "modules/pkg/index.h"
-#include "modules/pkg/planned.h"
 #include "modules/pkg/step.h"
 
 bool package_step_refreshes(Call *call, const PackageStep *step)
@@ -117,7 +116,7 @@ static bool look_at_wish(Look *look, uint32_t at, Error *err)
         return true;
     }
     if (!package_wish_is_possible(step, wish, look->database,
-                                  planned_is_released(look->call, wish->name), err)) {
+                                  package_is_released(look->call, wish->name), err)) {
         return false;
     }
     if (step->removes) {

@@ -1,6 +1,6 @@
-/* pkg.held: packages that keep the version they have. */
+/* pkg.held: packages that keep the version they have, and which of them earlier steps of a plan would
+ * have released. */
 #include "modules/pkg/actions.h"
-#include "modules/pkg/planned.h"
 #include "modules/pkg/transaction.h"
 
 const ParamSpec held_params[] = {
@@ -11,6 +11,48 @@ const ParamSpec held_params[] = {
     PACKAGE_LOCK,
     { 0 },
 };
+
+typedef struct Released {
+    Arena arena;
+    StrMap names;
+    bool is_used;
+} Released;
+
+static void released_clear(void *value)
+{
+    Released *released = value;
+    if (released->is_used) {
+        arena_clear(&released->arena);
+    }
+}
+
+static const SharedKind released_kind = { sizeof(Released), released_clear };
+
+/* It would be let go by `hold: false`. */
+static void planned_release(Call *call, Str package)
+{
+    Shared *shared = host_shared(call->host);
+    Released *released = shared_lock(shared, &released_kind);
+    if (!released->is_used) {
+        released->is_used = true;
+        arena_init(&released->arena, ARENA_UNLIMITED);
+        str_map_init(&released->names, &released->arena);
+    }
+    str_map_put(&released->names, arena_copy(&released->arena, package), NULL);
+    shared_unlock(shared, &released_kind);
+}
+
+bool package_is_released(Call *call, Str package)
+{
+    if (!call->planning) {
+        return false;
+    }
+    Shared *shared = host_shared(call->host);
+    Released *released = shared_lock(shared, &released_kind);
+    bool is_released = released->is_used && str_map_has(&released->names, package);
+    shared_unlock(shared, &released_kind);
+    return is_released;
+}
 
 static bool compare(Call *call, const PackageStep *step, const PackageDatabase *database,
                     Outcome *outcome, Error *err)

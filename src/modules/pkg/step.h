@@ -51,8 +51,8 @@ typedef struct PackageStep {
                                         .help = "how long to wait for others who change packages" \
     }
 
-/* Reads all parameters that the action has; `removes` and `latest` are the caller's. Fails for wrong ones, and with ERROR_UNAVAILABLE where
- * there is no package manager. */
+/* Reads all parameters that the action has; `removes` and `latest` are the caller's. Fails for wrong ones,
+ * and with ERROR_UNAVAILABLE where there is no package manager. */
 MUST_CHECK bool package_step_read(Call *call, PackageStep *out, Error *err);
 /* The same without packages: the package manager, and how to go about it. */
 MUST_CHECK bool package_step_options(Call *call, PackageStep *out, Error *err);
@@ -65,9 +65,9 @@ bool package_check_interruption(Call *call, const PackageBackend *backend,
                                 const PackageDatabase *database, Outcome *outcome);
 /* That it was: `wrong` is what had been interrupted. */
 void package_note_repair(Call *call, Outcome *outcome, const PackageBackend *backend, Str wrong);
-/* A claim for each package that the parameters name; `prefix` is "pkg:", or "drops:pkg:". */
 /* What packages may bring beside themselves. */
 void package_brings(Arena *arena, List *claims);
+/* A claim for each package that the parameters name; `prefix` is "pkg:", or "drops:pkg:". */
 void package_claims(Arena *arena, const char *prefix, const ParamSpec *specs, const Value *params,
                     List *claims);
 
@@ -77,6 +77,8 @@ bool package_wish_is_met(Call *call, const PackageStep *step, const PackageWish 
                          const PackageDatabase *database, Str candidate);
 /* Whether the index would be made new before it is looked at. */
 bool package_step_refreshes(Call *call, const PackageStep *step);
+/* Whether an earlier step of the plan releases a held package (held.c). False outside of plans. */
+bool package_is_released(Call *call, Str package);
 /* Why this cannot be done at all: the version that is there is newer, or held, unless it was
  * `released`. */
 MUST_CHECK bool package_wish_is_possible(const PackageStep *step, const PackageWish *wish,

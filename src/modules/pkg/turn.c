@@ -1,12 +1,16 @@
-/* One at a time: in this process, and beside others on the machine. */
-#include "modules/pkg/conffiles.h"
+/* One at a time: in this process, and beside others on the machine.
+ *
+ * Package managers have one lock. Within the process the turn is the lock of a shared value; another
+ * process is waited for by looking who holds the package manager's own lock, and when it was quicker
+ * between our look and the change, the change is tried again until the deadline. */
 #include "modules/pkg/index.h"
 #include "modules/pkg/transaction.h"
 #include "sys/clock.h"
 
 enum {
     LOOK_AGAIN_MS = 100,
-    TRY_AGAIN_MS = 1000
+    TRY_AGAIN_MS = 1000,
+    CONFFILE_MAX = 16 << 20 /* bytes */
 };
 
 static const SharedKind turn_kind = { sizeof(PackageTurn), NULL };
@@ -104,6 +108,78 @@ static bool change_in_turn(Call *call, const PackageBackend *backend, PackageCha
     }
 }
 
+/* --- Configuration files --------------------------------------------------------------------- */
+
+/* Some package managers do not ask about changed configuration files but put the new one beside it: with
+ * the policy to replace, it takes the place of the old one. */
+
+static bool list_conffiles(Call *call, const PackageBackend *backend, const PackageChange *change,
+                           List **out, Error *err)
+{
+    *out = list_new(call->arena, 8);
+    return backend->list_conffiles(call, change->items, change->count, *out, err) ||
+           error_wrap(err, "cannot tell which configuration files there are");
+}
+
+static Str new_path(Call *call, const PackageBackend *backend, Value path)
+{
+    return arena_format(call->arena, "%" STR_FMT "%s", STR_ARG(value_str(path)),
+                        backend->conffile_suffix);
+}
+
+/* Before the change: new files that are there already, by path, and so are none of its doing. */
+static bool conffiles_look(Call *call, const PackageBackend *backend, const PackageChange *change,
+                           StrMap *inodes, Error *err)
+{
+    List *paths;
+    str_map_init(inodes, call->arena);
+    if (!list_conffiles(call, backend, change, &paths, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < paths->len; i++) {
+        FileInfo info;
+        Str path = new_path(call, backend, paths->items[i]);
+        if (!host_stat(call->host, path, &info, err)) {
+            return false;
+        }
+        if (info.kind != FILE_ABSENT) {
+            str_map_put(inodes, path, (void *)(uintptr_t)info.inode);
+        }
+    }
+    return true;
+}
+
+static bool replace(Call *call, Str path, Str from, const FileInfo *info, Error *err)
+{
+    FileWrite write = { .mode = info->mode, .uid = info->uid, .gid = info->gid };
+    return call_keep(call, path, err) &&
+           host_read(call->host, call->arena, from, CONFFILE_MAX, &write.content, err) &&
+           host_write(call->host, path, &write, err) && host_remove(call->host, from, err);
+}
+
+/* After the change: new ones replace what is there, which is journaled before. */
+static bool conffiles_replace(Call *call, const PackageBackend *backend,
+                              const PackageChange *change, const StrMap *inodes, Error *err)
+{
+    List *paths;
+    if (!list_conffiles(call, backend, change, &paths, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < paths->len; i++) {
+        FileInfo info;
+        Str path = value_str(paths->items[i]), from = new_path(call, backend, paths->items[i]);
+        if (!host_stat(call->host, from, &info, err)) {
+            return false;
+        }
+        bool is_new = info.kind == FILE_REGULAR &&
+                      (uintptr_t)str_map_find(inodes, from) != (uintptr_t)info.inode;
+        if (is_new && !replace(call, path, from, &info, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* An upgrade of everything knows no packages: those that were there are looked at. */
 static bool find_items(Call *call, const PackageBackend *backend, PackageChange *change, Error *err)
 {
@@ -127,14 +203,14 @@ static bool find_items(Call *call, const PackageBackend *backend, PackageChange 
 bool packages_change(Call *call, const PackageBackend *backend, PackageChange *change,
                      int64_t deadline_us, ProcessResult *result, Error *err)
 {
-    ConffilesBefore before;
+    StrMap before;
     if (!change->replace_conffiles || backend->conffile_suffix == NULL) {
         return change_in_turn(call, backend, change, deadline_us, result, err);
     }
     return find_items(call, backend, change, err) &&
-           conffiles_look(call, backend, change->items, change->count, &before, err) &&
+           conffiles_look(call, backend, change, &before, err) &&
            change_in_turn(call, backend, change, deadline_us, result, err) &&
-           conffiles_replace(call, backend, change->items, change->count, &before, err);
+           conffiles_replace(call, backend, change, &before, err);
 }
 
 bool packages_repair(Call *call, const PackageBackend *backend, PackageTurn *turn,
