@@ -24,6 +24,22 @@ bool fact_word(const Tree *tree, Arena *arena, const char *path, Str *out, Error
     return true;
 }
 
+bool fact_list(const Tree *tree, Arena *arena, const char *path, Str **names, uint32_t *count,
+               Error *err)
+{
+    Error why;
+    if (tree_list(tree, arena, path, FACT_ENTRIES_MAX, names, count, &why)) {
+        return true;
+    }
+    if (why.kind == ERROR_NOT_FOUND) {
+        *names = NULL;
+        *count = 0;
+        return true;
+    }
+    *err = why;
+    return false;
+}
+
 Value fact_string(Str text)
 {
     return text.len == 0 ? value_null() : value_string(text);

@@ -40,6 +40,9 @@ enum {
 MUST_CHECK bool fact_text(const Tree *tree, Arena *arena, const char *path, Str *out, Error *err);
 /* The same without white space around it; for files of one value. */
 MUST_CHECK bool fact_word(const Tree *tree, Arena *arena, const char *path, Str *out, Error *err);
+/* The names in a directory, at most FACT_ENTRIES_MAX; an absent directory is empty. */
+MUST_CHECK bool fact_list(const Tree *tree, Arena *arena, const char *path, Str **names,
+                          uint32_t *count, Error *err);
 /* A string, or null for an empty text. */
 Value fact_string(Str text);
 /* Cuts the next field, between blanks, off `line`; false when there is none. */

@@ -1,5 +1,50 @@
-/* Which operating system, by the short name that it gives itself. */
-#include "facts/os_release.h"
+/* Which operating system is installed, as its os-release file says. */
+#include "base/buf.h"
+#include "facts/fact.h"
+
+/* Quotes and backslashes as in a shell, of which the file is a small part. */
+static Str unquote(Arena *arena, Str text)
+{
+    text = str_trim(text);
+    char quote = text.len >= 2 ? text.data[0] : '\0';
+    if ((quote != '"' && quote != '\'') || text.data[text.len - 1] != quote) {
+        return text;
+    }
+    text = str_slice(text, 1, text.len - 1);
+    if (quote == '\'' || str_find(text, STR("\\"), 0) == STR_NOT_FOUND) {
+        return text;
+    }
+    Buf plain = buf_make_in(arena, text.len);
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == '\\' && i + 1 < text.len) {
+            i++;
+        }
+        buf_put_char(&plain, text.data[i]);
+    }
+    return buf_str(&plain);
+}
+
+/* The value of a key such as "ID", without quotes; empty when there is none. */
+static bool os_release_get(const FactWorld *world, Arena *arena, const char *key, Str *out,
+                           Error *err)
+{
+    Str text;
+    if (!fact_text(&world->root, arena, "/etc/os-release", &text, err)) {
+        return false;
+    }
+    if (text.len == 0 && !fact_text(&world->root, arena, "/usr/lib/os-release", &text, err)) {
+        return false;
+    }
+    *out = STR_EMPTY;
+    for (Str line; str_split_next(&text, '\n', &line);) {
+        Str left;
+        line = str_trim(line);
+        if (str_split_next(&line, '=', &left) && str_eq_c(left, key)) {
+            *out = unquote(arena, line);
+        }
+    }
+    return true;
+}
 
 static bool read_os(const FactWorld *world, Arena *arena, Value *out, Error *err)
 {
@@ -16,4 +61,68 @@ const Fact fact_os = {
     .help = "The operating system, as ID of /etc/os-release has it.",
     .example = "\"debian\"",
     .read = read_os,
+};
+
+/* --- What it descends from -------------------------------------------------------------------- */
+
+/* Names under which families are known, where those in os-release differ from each other. */
+static const struct {
+    const char *name, *family;
+} families[] = {
+    { "debian", "debian" }, { "ubuntu", "debian" }, { "rhel", "redhat" },   { "fedora", "redhat" },
+    { "centos", "redhat" }, { "suse", "suse" },     { "opensuse", "suse" }, { "sles", "suse" },
+    { "arch", "arch" },     { "alpine", "alpine" }, { "gentoo", "gentoo" }, { "amzn", "redhat" },
+};
+
+static Str family_of(Str name)
+{
+    for (size_t i = 0; i < COUNT_OF(families); i++) {
+        if (str_eq_c(name, families[i].name)) {
+            return str_from_c(families[i].family);
+        }
+    }
+    return STR_EMPTY;
+}
+
+static bool read_os_family(const FactWorld *world, Arena *arena, Value *out, Error *err)
+{
+    Str id, like;
+    if (!os_release_get(world, arena, "ID", &id, err) ||
+        !os_release_get(world, arena, "ID_LIKE", &like, err)) {
+        return false;
+    }
+    Str family = family_of(id), word, first = STR_EMPTY;
+    while (family.len == 0 && fact_next_field(&like, &word)) {
+        first = first.len == 0 ? word : first;
+        family = family_of(word);
+    }
+    *out = fact_string(family.len > 0 ? family : first.len > 0 ? first : id);
+    return true;
+}
+
+const Fact fact_os_family = {
+    .name = "os_family",
+    .help = "What it descends from: debian, redhat, suse, arch, alpine, gentoo, or its own name.",
+    .example = "\"debian\"",
+    .read = read_os_family,
+};
+
+/* --- Its release ------------------------------------------------------------------------------ */
+
+/* Always text, because "12.10" is not a number. */
+static bool read_os_version(const FactWorld *world, Arena *arena, Value *out, Error *err)
+{
+    Str version;
+    if (!os_release_get(world, arena, "VERSION_ID", &version, err)) {
+        return false;
+    }
+    *out = fact_string(version);
+    return true;
+}
+
+const Fact fact_os_version = {
+    .name = "os_version",
+    .help = "The release, as VERSION_ID of /etc/os-release has it; null for rolling releases.",
+    .example = "\"12\"",
+    .read = read_os_version,
 };

@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md works: its file and its line make a fact."""
+"""The recipe of CONTRIBUTING.md works: its function, row and line make a fact."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def newcomer(root, build, tmp_path_factory):
     (place / "facts" / "facts.def").write_text(rows + line + "\n")
     # The table is compiled from a copy: beside the original, its own .def would be found first.
     (place / "facts.c").write_text((root / "src/facts/facts.c").read_text())
-    compile_like(build, "facts/arch.c", place / "locale.c", place / "locale.o", "-Werror")
+    compile_like(build, "facts/system.c", place / "locale.c", place / "locale.o", "-Werror")
     compile_like(build, "facts/facts.c", place / "facts.c", place / "facts.o", f"-I{place}")
     link_like(build, [place / "locale.o", place / "facts.o"], place / "eden")
 

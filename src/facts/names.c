@@ -1,6 +1,47 @@
-/* The full name. It comes from files alone: asking a name server could take seconds, and would
- * make what a site decides depend on the network. */
-#include "facts/host_name.h"
+/* What the machine is called. */
+#include "facts/fact.h"
+
+/* As the kernel has it; for a system that is not running, the first line of its /etc/hostname. May hold
+ * dots; empty when there is none. */
+static bool host_name_read(const FactWorld *world, Arena *arena, Str *out, Error *err)
+{
+    if (world->live) {
+        *out = world->host_name(arena);
+        return true;
+    }
+    Str text, line;
+    if (!fact_text(&world->root, arena, "/etc/hostname", &text, err)) {
+        return false;
+    }
+    *out = STR_EMPTY;
+    while (out->len == 0 && str_split_next(&text, '\n', &line)) {
+        line = str_trim(line);
+        *out = str_starts(line, STR("#")) ? STR_EMPTY : line;
+    }
+    return true;
+}
+
+static bool read_name(const FactWorld *world, Arena *arena, Value *out, Error *err)
+{
+    Str name;
+    if (!host_name_read(world, arena, &name, err)) {
+        return false;
+    }
+    *out = fact_string(str_slice(name, 0, str_find(name, STR("."), 0)));
+    return true;
+}
+
+const Fact fact_name = {
+    .name = "name",
+    .help = "The host name, without its domain.",
+    .example = "\"web1\"",
+    .read = read_name,
+};
+
+/* --- The full name ---------------------------------------------------------------------------- */
+
+/* It comes from files alone: asking a name server could take seconds, and would make what a site decides
+ * depend on the network. */
 
 /* The first name with a dot on a line of /etc/hosts that also names the host. */
 static Str find_in_hosts(Str text, Str name)

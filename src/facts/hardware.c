@@ -1,0 +1,293 @@
+/* What the machine is made of, as the running kernel says. */
+#include <stdio.h>
+
+#include "facts/fact.h"
+
+static bool read_arch(const FactWorld *world, Arena *arena, Value *out, Error *err)
+{
+    *out = fact_string(world->arch(arena));
+    return true;
+}
+
+const Fact fact_arch = {
+    .name = "arch",
+    .help = "The processor architecture.",
+    .example = "\"x86_64\"",
+    .read = read_arch,
+};
+
+/* --- Processors ------------------------------------------------------------------------------- */
+
+/* Counted from the kernel's list of ranges, "0-3,8", and not from /proc/cpuinfo, which takes the kernel a
+ * millisecond and more on large machines. */
+
+static bool count_range(Str range, int64_t *count)
+{
+    Str first;
+    int64_t low, high;
+    if (!str_split_next(&range, '-', &first) || !str_to_i64(first, &low)) {
+        return false;
+    }
+    high = low;
+    if (range.len > 0 && !str_to_i64(range, &high)) {
+        return false;
+    }
+    *count += high - low + 1;
+    return low >= 0 && high >= low && high < INT32_MAX;
+}
+
+static bool read_cpus(const FactWorld *world, Arena *arena, Value *out, Error *err)
+{
+    const char *path = "/sys/devices/system/cpu/online";
+    Str list, rest, range;
+    if (!fact_word(&world->kernel, arena, path, &list, err)) {
+        return false;
+    }
+    if (list.len == 0) {
+        *out = value_null();
+        return true;
+    }
+    int64_t count = 0;
+    for (rest = list; str_split_next(&rest, ',', &range);) {
+        if (!count_range(range, &count)) {
+            return error_set(err, ERROR_INVALID, "%s: '%" STR_FMT "' is no list of processors",
+                             path, STR_ARG(list));
+        }
+    }
+    *out = value_int(count);
+    return true;
+}
+
+const Fact fact_cpus = {
+    .name = "cpus",
+    .help = "How many processors are in use.",
+    .example = "4",
+    .read = read_cpus,
+};
+
+/* --- Memory ----------------------------------------------------------------------------------- */
+
+/* How much is free changes by the moment and is not a fact. */
+static bool read_memory(const FactWorld *world, Arena *arena, Value *out, Error *err)
+{
+    static const struct {
+        const char *key, *name;
+    } wanted[] = { { "MemTotal:", "total" }, { "SwapTotal:", "swap" } };
+    Str text;
+    if (!fact_text(&world->kernel, arena, "/proc/meminfo", &text, err)) {
+        return false;
+    }
+    Map *map = map_new(arena, COUNT_OF(wanted));
+    Str rest = text;
+    for (Str line; map->len < COUNT_OF(wanted) && str_split_next(&rest, '\n', &line);) {
+        Str key, number;
+        int64_t kib;
+        if (!fact_next_field(&line, &key) || !fact_next_field(&line, &number)) {
+            continue;
+        }
+        for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+            if (str_eq_c(key, wanted[i].key) && str_to_i64(number, &kib) && kib >= 0 &&
+                kib < INT64_MAX / 1024) {
+                map_set_str(arena, map, str_from_c(wanted[i].name), value_int(kib * 1024));
+            }
+        }
+    }
+    if (text.len > 0 && map_find_str(map, STR("total")) == NULL) {
+        return error_set(err, ERROR_INVALID, "/proc/meminfo does not say MemTotal");
+    }
+    *out = map->len > 0 ? value_map(map) : value_null();
+    return true;
+}
+
+const Fact fact_memory = {
+    .name = "memory",
+    .help = "Main memory and swap, in bytes.",
+    .example = "{\"total\": 8364916736, \"swap\": 1023406080}",
+    .read = read_memory,
+};
+
+/* --- Disks ------------------------------------------------------------------------------------ */
+
+/* Block devices that can hold data: no loops, RAM disks or empty drives. */
+
+enum {
+    SECTOR = 512, /* the unit of `size`, whatever the device's own sectors are */
+    PATH_BYTES = 320,
+};
+
+static bool is_virtual(Str name)
+{
+    static const char *const prefixes[] = { "loop", "ram", "zram", "sr", "fd", "nbd" };
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
+        Str prefix = str_from_c(prefixes[i]);
+        if (str_starts(name, prefix) && name.len > prefix.len &&
+            ascii_is_digit(name.data[prefix.len])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool disk_attribute(const FactWorld *world, Arena *arena, Str disk, const char *attribute,
+                           Str *out, Error *err)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "/sys/block/%" STR_FMT "/%s", STR_ARG(disk), attribute);
+    return fact_word(&world->kernel, arena, path, out, err);
+}
+
+static bool read_disk(const FactWorld *world, Arena *arena, Str name, Map *disks, Error *err)
+{
+    Str size, rotational, removable, read_only, model;
+    int64_t sectors;
+    if (!disk_attribute(world, arena, name, "size", &size, err)) {
+        return false;
+    }
+    if (!str_to_i64(size, &sectors) || sectors <= 0 || sectors > INT64_MAX / SECTOR) {
+        return true;
+    }
+    if (!disk_attribute(world, arena, name, "queue/rotational", &rotational, err) ||
+        !disk_attribute(world, arena, name, "removable", &removable, err) ||
+        !disk_attribute(world, arena, name, "ro", &read_only, err) ||
+        !disk_attribute(world, arena, name, "device/model", &model, err)) {
+        return false;
+    }
+    Map *disk = map_new(arena, 5);
+    map_set_str(arena, disk, STR("size"), value_int(sectors * SECTOR));
+    map_set_str(arena, disk, STR("model"), fact_string(model));
+    map_set_str(arena, disk, STR("rotational"), value_bool(str_eq_c(rotational, "1")));
+    map_set_str(arena, disk, STR("removable"), value_bool(str_eq_c(removable, "1")));
+    map_set_str(arena, disk, STR("read_only"), value_bool(str_eq_c(read_only, "1")));
+    map_set_str(arena, disks, name, value_map(disk));
+    return true;
+}
+
+static bool read_disks(const FactWorld *world, Arena *arena, Value *out, Error *err)
+{
+    Map *disks = map_new(arena, 0);
+    *out = value_map(disks);
+    Str *names;
+    uint32_t count;
+    if (!fact_list(&world->kernel, arena, "/sys/block", &names, &count, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_virtual(names[i]) && !read_disk(world, arena, names[i], disks, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const Fact fact_disks = {
+    .name = "disks",
+    .help = "Disks by name, with size in bytes, model, and what kind they are.",
+    .example = "{\"sda\": {\"size\": 480103981056, \"model\": \"SSD 870\", \"rotational\": false, "
+               "\"removable\": false, \"read_only\": false}}",
+    .read = read_disks,
+};
+
+/* --- Containers and virtual machines ---------------------------------------------------------- */
+
+/* What firmware says of itself, most telling first. */
+static const struct {
+    const char *text, *name;
+} vendors[] = {
+    { "KVM", "kvm" },
+    { "QEMU", "qemu" },
+    { "VMware", "vmware" },
+    { "VirtualBox", "virtualbox" },
+    { "innotek", "virtualbox" },
+    { "Xen", "xen" },
+    { "Bochs", "bochs" },
+    { "Parallels", "parallels" },
+    { "BHYVE", "bhyve" },
+    { "Amazon EC2", "amazon" },
+    { "Google Compute Engine", "google" },
+    { "Google", "google" },
+    { "Microsoft Corporation Virtual", "hyperv" },
+    { "OpenStack", "openstack" },
+    { "Apple Virtualization", "apple" },
+};
+
+/* Systemd's containers and podman's say it in a file; the others leave a trace. */
+static bool find_container(const FactWorld *world, Arena *arena, Str *out, Error *err)
+{
+    if (!fact_word(&world->kernel, arena, "/run/systemd/container", out, err)) {
+        return false;
+    }
+    if (out->len == 0 && tree_has(&world->kernel, "/run/.containerenv")) {
+        *out = STR("podman");
+    }
+    if (out->len == 0 && tree_has(&world->kernel, "/.dockerenv")) {
+        *out = STR("docker");
+    }
+    if (out->len == 0 && tree_has(&world->kernel, "/proc/vz") &&
+        !tree_has(&world->kernel, "/proc/bc")) {
+        *out = STR("openvz");
+    }
+    return true;
+}
+
+/* The processor tells every guest that there is a hypervisor. The flags of one processor do; the
+ * file has one block for each. */
+static bool has_hypervisor(Str cpuinfo)
+{
+    for (Str line; str_split_next(&cpuinfo, '\n', &line);) {
+        if (str_starts(line, STR("flags"))) {
+            for (Str flag; fact_next_field(&line, &flag);) {
+                if (str_eq_c(flag, "hypervisor")) {
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+    return false;
+}
+
+static bool find_machine(const FactWorld *world, Arena *arena, Str *out, Error *err)
+{
+    Str vendor, product, hypervisor;
+    if (!fact_word(&world->kernel, arena, "/sys/class/dmi/id/sys_vendor", &vendor, err) ||
+        !fact_word(&world->kernel, arena, "/sys/class/dmi/id/product_name", &product, err) ||
+        !fact_word(&world->kernel, arena, "/sys/hypervisor/type", &hypervisor, err)) {
+        return false;
+    }
+    Str both = arena_format(arena, "%" STR_FMT " %" STR_FMT, STR_ARG(vendor), STR_ARG(product));
+    for (size_t i = 0; i < COUNT_OF(vendors); i++) {
+        if (str_find(both, str_from_c(vendors[i].text), 0) != STR_NOT_FOUND) {
+            *out = str_from_c(vendors[i].name);
+            return true;
+        }
+    }
+    *out = hypervisor;
+    if (out->len == 0 && both.len <= 1) {
+        /* A tiny machine monitor shows no firmware; only then is the slow file worth reading. */
+        Str cpuinfo;
+        if (!fact_text(&world->kernel, arena, "/proc/cpuinfo", &cpuinfo, err)) {
+            return false;
+        }
+        *out = has_hypervisor(cpuinfo) ? STR("vm") : STR_EMPTY;
+    }
+    return true;
+}
+
+static bool read_virtualization(const FactWorld *world, Arena *arena, Value *out, Error *err)
+{
+    Str name;
+    if (!find_container(world, arena, &name, err) ||
+        (name.len == 0 && !find_machine(world, arena, &name, err))) {
+        return false;
+    }
+    *out = value_string(name.len > 0 ? name : STR("none"));
+    return true;
+}
+
+const Fact fact_virtualization = {
+    .name = "virtualization",
+    .help = "What the machine runs in (docker, lxc, kvm, vmware, amazon ...), vm when it does not "
+            "say, or none.",
+    .example = "\"kvm\"",
+    .read = read_virtualization,
+};
