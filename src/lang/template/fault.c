@@ -1,6 +1,12 @@
 #include "lang/template/fault.h"
 
 #include "base/own.h"
+#include "base/suggest.h"
+#include "lang/scrub.h"
+#include "lang/template/inside.h"
+#include "lang/template/ops.h"
+#include "lang/template/render.h"
+#include "lang/template/runtime.h"
 
 static const struct {
     const char *name;
@@ -19,4 +25,435 @@ const char *fault_class_name(FaultClass class)
 const char *fault_class_code(FaultClass class)
 {
     return (size_t) class < COUNT_OF(rows) ? rows[class].code : "";
+}
+
+/* --- Secrets ---------------------------------------------------------------------------------- */
+
+/* Messages quote what they complain about, and are shown and logged: secrets must not be in them.
+ * One place for all of them, because every new filter has messages of its own. */
+
+static Str scrubbed(Render *r, const Scrubber *scrubber, Str text)
+{
+    Buf clean = buf_make_in(r->arena, BUF_UNLIMITED);
+    scrubber_apply(scrubber, text, &clean);
+    return buf_str(&clean);
+}
+
+void fault_hide_secrets(Render *r, const Value *values, uint32_t count)
+{
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    SecretSet secrets;
+    secret_set_init(&secrets, &scratch);
+    Error err;
+    bool known = true;
+    for (uint32_t i = 0; i < count && known; i++) {
+        known = secret_set_add_value(&secrets, values[i], &err);
+    }
+    AUTO(Scrubber) *scrubber = NULL;
+    if (!known || !scrubber_new(&secrets, &scrubber, &err)) {
+        r->fault.message = STR("the message is not shown, because it may hold secrets");
+        r->fault.hint = STR_EMPTY;
+        r->fault.fix = STR_EMPTY;
+        r->fault.loops = NULL;
+        return;
+    }
+    r->fault.message = scrubbed(r, scrubber, r->fault.message);
+    r->fault.hint = scrubbed(r, scrubber, r->fault.hint);
+    r->fault.fix = scrubbed(r, scrubber, r->fault.fix);
+    for (FaultLoop *loop = r->fault.loops; loop != NULL; loop = loop->next) {
+        loop->item = scrubbed(r, scrubber, loop->item);
+    }
+}
+
+/* --- Where it happened ------------------------------------------------------------------------ */
+
+/* Where a fault happened, found out only when there is one: a render without fault pays nothing.
+ *
+ * The instruction that failed says where a value was used. For an undefined value the place where
+ * it comes from says more. That place is found in the code: operands are still on the stack, and
+ * every instruction knows how many there were before it, which tells who pushed which of them. */
+
+enum {
+    ORIGINS_MAX = 16,
+    LOOPS_MAX = 8,
+    ITEM_SHOWN = 40 /* bytes of the name of an item */
+};
+
+/* --- Who made an undefined value ---------------------------------------------------------- */
+
+static bool is_same(Value v, const Undefined *what)
+{
+    return v.kind == VALUE_UNDEFINED && v.undefined == what;
+}
+
+/* Whether a slot holds the value, or is the unset variable that it stands for. */
+static bool slot_is(const Frame *frame, uint32_t slot, const Undefined *what)
+{
+    return is_same(frame->slots[slot], what) ||
+           (value_is_missing(frame->slots[slot]) && value_is_missing(what->owner) &&
+            str_eq(frame->function->slot_names[slot], what->name));
+}
+
+/* Whether instruction `i` may have pushed the value; it does unless there are branches. */
+static bool may_make(const Frame *frame, uint32_t i, const Undefined *what)
+{
+    const Instruction *code = &frame->function->code[i];
+    const Name *names = frame->function->template->names;
+    switch ((Opcode)code->op) {
+    case INS_LOAD: return slot_is(frame, code->c, what);
+    case INS_LOAD_OUTER:
+        for (uint32_t level = code->b; level > 0; level--) {
+            frame = frame->outer;
+        }
+        return slot_is(frame, code->c, what);
+    case INS_LOAD_NAME:
+        return value_is_missing(what->owner) && str_eq(names[code->c].text, what->name);
+    case INS_GET_ATTR:
+    case INS_LOAD_ATTR:
+        return !value_is_missing(what->owner) && str_eq(names[code->c].text, what->name);
+    case INS_GET_ITEM:
+    case INS_GET_CALLEE: return !value_is_missing(what->owner);
+    case INS_FILTER:
+    case INS_FILTER_SITE:
+    case INS_CALL:
+    case INS_CALL_METHOD:
+    case INS_UNDEFINED: return true;
+    default: return false;
+    }
+}
+
+/* The instruction before `i` that pushed operand `place`, or UINT32_MAX. */
+static uint32_t find_maker(const Frame *frame, uint32_t i, uint32_t place, const Undefined *what)
+{
+    const Origin *origins = frame->function->origins;
+    while (i > 0 && origins[i].stack > place) {
+        i--;
+        if (origins[i + 1].stack == place + 1 && may_make(frame, i, what)) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* The name that `attribute` is read from, as in `name.attribute`; offsets and spans of tokens. */
+static Origin name_before(Str text, Origin attribute, Str name)
+{
+    size_t end = attribute.offset < text.len ? attribute.offset : text.len;
+    while (end > 0 && (ascii_is_space(text.data[end - 1]) || text.data[end - 1] == '.')) {
+        end--;
+    }
+    if (name.len > 0 && str_ends(str_slice(text, 0, end), name)) {
+        return (Origin){ .offset = (uint32_t)(end - name.len), .span = (uint16_t)name.len };
+    }
+    return attribute;
+}
+
+static Origin maker_origin(const Frame *frame, uint32_t maker)
+{
+    const Function *function = frame->function;
+    bool element =
+        (function->code[maker].op == INS_GET_ITEM || function->code[maker].op == INS_GET_CALLEE) &&
+        maker > 0 && function->code[maker - 1].op == INS_CONST;
+    return function->origins[maker - element]; /* `key` of owner['key'] */
+}
+
+/* Where the undefined value comes from that instruction `i` could not work with; where it was used
+ * when that is not known. */
+static Origin undefined_origin(const Frame *frame, uint32_t i, const Undefined *what)
+{
+    const Function *function = frame->function;
+    const Instruction *code = &function->code[i];
+    Origin used = function->origins[i];
+    if ((code->op == INS_LOAD_ATTR || code->op == INS_EMIT_ATTR) && slot_is(frame, code->b, what)) {
+        return name_before(function->template->text, used, function->slot_names[code->b]);
+    }
+    for (uint32_t place = used.stack; place > 0; place--) {
+        if (is_same(frame->stack[place - 1], what)) {
+            uint32_t maker = find_maker(frame, i, place - 1, what);
+            return maker == UINT32_MAX ? used : maker_origin(frame, maker);
+        }
+    }
+    return used;
+}
+
+/* --- Loops -------------------------------------------------------------------------------- */
+
+/* What an item of a loop is called: itself, or the name that a map has for it. */
+static Str item_name(Render *r, Value item)
+{
+    static const char *const keys[] = { "name", "id", "key", "host" };
+    if (value_is_secret(item)) {
+        return STR_EMPTY;
+    }
+    if (item.kind == VALUE_TUPLE && item.list->len > 0) {
+        item = item.list->items[0]; /* as from items() */
+    } else if (item.kind == VALUE_MAP) {
+        const Value *found = NULL;
+        for (size_t i = 0; i < COUNT_OF(keys) && found == NULL; i++) {
+            found = value_get(item, str_from_c(keys[i]));
+        }
+        item = found == NULL ? value_null() : *found;
+    }
+    if (value_is_secret(item) || item.kind != VALUE_STRING || item.len > ITEM_SHOWN) {
+        return STR_EMPTY;
+    }
+    return arena_format(r->arena, "'%" STR_FMT "'", STR_ARG(value_str(item)));
+}
+
+static Value item_of(const Loop *loop)
+{
+    return loop->secret || loop->list == NULL || loop->index >= loop->list->len
+               ? value_null()
+               : loop->list->items[loop->index];
+}
+
+static FaultLoop *describe_loop(Render *r, const Function *function, uint32_t begin,
+                                const Loop *loop)
+{
+    Source source = { .text = function->template->text, .first_line = 1 };
+    FaultLoop *found = ARENA_NEW(r->arena, FaultLoop);
+    *found = (FaultLoop){
+        .template_name = function->template->name,
+        .line = source_place(&source, function->origins[begin].offset).line,
+        .index = (uint64_t)loop->index,
+        .item = item_name(r, item_of(loop)),
+    };
+    return found;
+}
+
+/* The loops that instruction `i` stands in, innermost first. A loop is an operand for as long as it
+ * runs: it is around `i` when the stack was never lower since it began. */
+static void locate_loops(Render *r, const Frame *frame, uint32_t i)
+{
+    const Function *function = frame->function;
+    FaultLoop **end = &r->fault.loops;
+    uint32_t count = 0;
+    for (; *end != NULL; end = &(*end)->next) {
+        count++;
+    }
+    uint32_t lowest = function->origins[i].stack;
+    while (i-- > 0 && lowest > 0 && count < LOOPS_MAX) {
+        uint32_t place = function->origins[i].stack;
+        if (function->code[i].op != INS_LOOP_BEGIN || place > lowest) {
+            lowest = place < lowest ? place : lowest;
+            continue;
+        }
+        Value v = frame->stack[place - 1]; /* another value where the stack is deeper than told */
+        if (v.kind == VALUE_OBJECT && v.object->type == &loop_type &&
+            ((const Loop *)v.object)->index >= 0) {
+            *end = describe_loop(r, function, i, (const Loop *)v.object);
+            end = &(*end)->next;
+            count++;
+        }
+        lowest = place - 1;
+    }
+}
+
+/* --- Faults ------------------------------------------------------------------------------- */
+
+static void locate_first(Render *r, const Frame *frame, uint32_t i)
+{
+    const Template *template = frame->function->template;
+    Source source = { .text = template->text, .first_line = 1 };
+    Origin origin = frame->function->origins[i];
+    Place place = source_place(&source, origin.offset);
+    Fault *fault = &r->fault;
+    if (fault->class == FAULT_UNDEFINED && r->undefined != NULL) {
+        /* The line stays the one that Jinja2 tells. */
+        Origin better = undefined_origin(frame, i, r->undefined);
+        Place there = source_place(&source, better.offset);
+        if (there.line == place.line) {
+            origin = better;
+            place = there;
+        }
+    }
+    fault->template_name = template->name;
+    fault->template_text = template->text;
+    fault->offset = origin.offset;
+    fault->span = origin.span;
+    fault->line = place.line;
+    fault->column = place.column;
+    fault_suggest_name(r, frame);
+}
+
+static void add_origin(Render *r, const Frame *frame, uint32_t i)
+{
+    const Template *template = frame->function->template;
+    Source source = { .text = template->text, .first_line = 1 };
+    FaultOrigin **end = &r->fault.origin;
+    for (int length = 0; *end != NULL; end = &(*end)->next) {
+        if (++length >= ORIGINS_MAX) {
+            return;
+        }
+    }
+    *end = ARENA_NEW(r->arena, FaultOrigin);
+    **end = (FaultOrigin){
+        .template_name = template->name,
+        .line = source_place(&source, frame->function->origins[i].offset).line,
+    };
+}
+
+void fault_locate(Render *r, const Frame *frame, uint32_t instruction)
+{
+    if (r->fault.line == 0) {
+        locate_first(r, frame, instruction);
+    } else {
+        add_origin(r, frame, instruction);
+    }
+    locate_loops(r, frame, instruction);
+}
+
+/* --- Which name was meant --------------------------------------------------------------------- */
+
+/* "Did you mean" for variables: among what is defined where the missing one was used. */
+
+static void offer_map(Suggest *suggest, const Map *map)
+{
+    for (uint32_t i = 0; map != NULL && i < map->len && i < SUGGEST_OFFERS_MAX; i++) {
+        if (value_is_string(map->entries[i].key) && !value_is_secret(map->entries[i].key)) {
+            suggest_offer(suggest, value_str(map->entries[i].key));
+        }
+    }
+}
+
+/* Slots keep the variables of the template; what was looked for in vain has one too. */
+static void offer_slots(Suggest *suggest, const Frame *frame)
+{
+    for (uint32_t i = 0; i < frame->function->slot_count; i++) {
+        if (!value_is_missing(frame->slots[i])) {
+            suggest_offer(suggest, frame->function->slot_names[i]);
+        }
+    }
+}
+
+/* The name may well exist, one level down: `company` for `vars.company`. */
+static bool has_key(Render *r, Value owner, Str name)
+{
+    bool mapping =
+        owner.kind == VALUE_MAP || (owner.kind == VALUE_OBJECT && owner.object->type->mapping);
+    bool has = false;
+    return mapping && !value_is_secret(owner) && op_contains(r, value_string(name), owner, &has) &&
+           has;
+}
+
+static bool find_in_map(Render *r, const Map *map, Str name, Str *owner)
+{
+    for (uint32_t i = 0; map != NULL && i < map->len && i < SUGGEST_OFFERS_MAX; i++) {
+        const MapEntry *entry = &map->entries[i];
+        if (value_is_string(entry->key) && !value_is_secret(entry->key) &&
+            has_key(r, entry->value, name)) {
+            *owner = value_str(entry->key);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_owner(Render *r, const Frame *frame, Str name, Str *owner)
+{
+    for (const Frame *scope = frame; scope != NULL; scope = scope->outer) {
+        for (uint32_t i = scope->function->slot_count; i-- > 0;) { /* loops have the later ones */
+            if (has_key(r, scope->slots[i], name)) {
+                *owner = scope->function->slot_names[i];
+                return true;
+            }
+        }
+    }
+    for (const Context *context = frame->context; context != NULL; context = context->parent) {
+        if (find_in_map(r, context->vars, name, owner) ||
+            find_in_map(r, context->base, name, owner)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An imported template sees none of the variables, unless it is imported with context. */
+static bool is_left_outside(const Render *r, const Frame *frame, Str name)
+{
+    for (const Context *context = frame->context; context != NULL; context = context->parent) {
+        if (context->base != NULL) {
+            return false;
+        }
+    }
+    return r->variables != NULL && map_find_str(r->variables, name) != NULL;
+}
+
+void fault_suggest_name(Render *r, const Frame *frame)
+{
+    const Undefined *what = r->undefined;
+    if (r->fault.class != FAULT_UNDEFINED || r->fault.hint.len > 0 || what == NULL ||
+        what->hint.len > 0 || !value_is_missing(what->owner)) {
+        return;
+    }
+    Str owner;
+    if (find_owner(r, frame, what->name, &owner)) {
+        render_did_you_mean(r, arena_format(r->arena, "%" STR_FMT ".%" STR_FMT, STR_ARG(owner),
+                                            STR_ARG(what->name)));
+        return;
+    }
+    if (is_left_outside(r, frame, what->name)) {
+        render_hint(r, "this was imported without variables: write 'import ... with context'");
+        return;
+    }
+    Suggest suggest = suggest_make(what->name);
+    for (const Frame *scope = frame; scope != NULL; scope = scope->outer) {
+        offer_slots(&suggest, scope);
+    }
+    for (const Context *context = frame->context; context != NULL; context = context->parent) {
+        offer_map(&suggest, context->vars);
+        offer_map(&suggest, context->base);
+    }
+    if (r->settings->globals.kind == VALUE_MAP) {
+        offer_map(&suggest, r->settings->globals.map);
+    }
+    for (const Native *const *table = global_tables; *table != NULL; table++) {
+        for (const Native *row = *table; row->name != NULL; row++) {
+            suggest_offer(&suggest, str_from_c(row->name));
+        }
+    }
+    Str nearest;
+    if (suggest_found(&suggest, &nearest)) {
+        render_did_you_mean(r, nearest);
+    }
+}
+
+/* --- Faults of a render inside of another ----------------------------------------------------- */
+
+bool render_raise_inside(Render *r, const Fault *fault, Value document)
+{
+    if (render_failed(r)) {
+        return false;
+    }
+    Fault *kept = &r->fault;
+    *kept = *fault;
+    kept->message = arena_copy(r->arena, fault->message);
+    kept->hint = arena_copy(r->arena, fault->hint);
+    kept->fix = arena_copy(r->arena, fault->fix);
+    kept->next = NULL;
+    kept->origin = NULL;
+    FaultOrigin **end = &kept->origin;
+    for (const FaultOrigin *origin = fault->origin; origin != NULL; origin = origin->next) {
+        *end = ARENA_NEW(r->arena, FaultOrigin);
+        **end = *origin;
+        (*end)->next = NULL;
+        if (origin->document.kind == VALUE_NULL) {
+            (*end)->document = document;
+        }
+        end = &(*end)->next;
+    }
+    kept->loops = NULL;
+    FaultLoop **last = &kept->loops;
+    for (const FaultLoop *loop = fault->loops; loop != NULL; loop = loop->next) {
+        *last = ARENA_NEW(r->arena, FaultLoop);
+        **last = *loop;
+        (*last)->item = arena_copy(r->arena, loop->item);
+        (*last)->next = NULL;
+        last = &(*last)->next;
+    }
+    if (kept->document.kind == VALUE_NULL) {
+        kept->document = document;
+    }
+    return false;
 }

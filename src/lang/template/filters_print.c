@@ -1,12 +1,550 @@
 /* Jinja2's filters that lay text out in lines: pprint and wordwrap. */
+#include "base/utf8.h"
 #include "lang/template/filter.h"
-#include "lang/template/pprint.h"
-#include "lang/template/wordwrap.h"
+#include "lang/template/sort.h"
+#include "lang/unicode.h"
+
+/* --- pprint: Python's pprint.pformat() -------------------------------------------------------- */
+
+/* A value over several lines when it does not fit into one. */
+
+enum {
+    WIDTH = 80
+};
+
+/* Columns are signed: deep nesting leaves less than nothing. */
+typedef struct Position {
+    int64_t indent;
+    int64_t allowance; /* columns that the closing brackets behind it need */
+    unsigned level;
+} Position;
+
+static bool is_number(Value v)
+{
+    return v.kind >= VALUE_BOOL && v.kind <= VALUE_FLOAT;
+}
+
+/* The key that a map's key is sorted by: numbers, texts and others apart, in the order of their
+ * types' names. */
+static Value typed_key(Render *r, Value key)
+{
+    List *pair = list_new(r->arena, 2);
+    Str type = is_number(key) ? STR("int") : str_from_c(op_type_name(key));
+    list_push(r->arena, pair, value_string(type));
+    list_push(r->arena, pair, key);
+    return value_list(pair);
+}
+
+static void entries_as_they_are(const Map *map, SortItem *items)
+{
+    for (uint32_t i = 0; i < map->len; i++) {
+        items[i] = (SortItem){ map->entries[i].key, value_int(i) };
+    }
+}
+
+/* The entries of a map in the order of their keys; `item` is the position. Keys that cannot be
+ * compared at all stay as they are. */
+static bool sorted_entries(Render *r, const Map *map, SortItem **out)
+{
+    if (!sort_room(r, map->len)) {
+        return false;
+    }
+    SortItem *items = ARENA_ARRAY(r->arena, SortItem, map->len);
+    *out = items;
+    entries_as_they_are(map, items);
+    bool mixed = false;
+    for (uint32_t i = 1; i < map->len; i++) {
+        mixed = mixed || (items[i].key.kind != items[0].key.kind &&
+                          !(is_number(items[i].key) && is_number(items[0].key)));
+    }
+    for (uint32_t i = 0; mixed && i < map->len; i++) {
+        items[i].key = typed_key(r, items[i].key);
+    }
+    if (!sort_items(r, items, map->len, SORT_LISTED, false)) {
+        if (r->fault.class != FAULT_TYPE) {
+            return false;
+        }
+        r->fault = (Fault){ .class = FAULT_NONE };
+        entries_as_they_are(map, items);
+    }
+    return true;
+}
+
+static bool put_repr(Render *r, Value v, unsigned depth, Buf *out);
+
+static bool put_map_repr(Render *r, const Map *map, unsigned depth, Buf *out)
+{
+    SortItem *items;
+    if (!sorted_entries(r, map, &items)) {
+        return false;
+    }
+    buf_put_char(out, '{');
+    for (uint32_t i = 0; i < map->len; i++) {
+        const MapEntry *entry = &map->entries[items[i].item.integer];
+        buf_put_c(out, i == 0 ? "" : ", ");
+        if (!put_repr(r, entry->key, depth + 1, out)) {
+            return false;
+        }
+        buf_put(out, STR(": "));
+        if (!put_repr(r, entry->value, depth + 1, out)) {
+            return false;
+        }
+    }
+    buf_put_char(out, '}');
+    return true;
+}
+
+static bool put_list_repr(Render *r, Value v, unsigned depth, Buf *out)
+{
+    bool tuple = v.kind == VALUE_TUPLE;
+    buf_put_char(out, tuple ? '(' : '[');
+    for (uint32_t i = 0; i < v.list->len; i++) {
+        buf_put_c(out, i == 0 ? "" : ", ");
+        if (!put_repr(r, v.list->items[i], depth + 1, out)) {
+            return false;
+        }
+    }
+    buf_put_c(out, !tuple ? "]" : v.list->len == 1 ? ",)" : ")");
+    return true;
+}
+
+/* Like repr(), with sorted maps. */
+static bool put_repr(Render *r, Value v, unsigned depth, Buf *out)
+{
+    if (!render_charge(r, 1) || out->overflow) {
+        return out->overflow ? render_out_of_memory(r) : false;
+    }
+    if (depth > VALUE_DEPTH_MAX) {
+        return render_raise(r, FAULT_RECURSION, "maximum recursion depth exceeded");
+    }
+    if (v.kind == VALUE_MAP) {
+        return put_map_repr(r, v.map, depth, out);
+    }
+    if (value_is_sequence(v)) {
+        return put_list_repr(r, v, depth, out);
+    }
+    return op_repr(r, v, out);
+}
+
+static bool quote_text(Render *r, Str text, Str *out)
+{
+    Buf buf = render_buf(r);
+    repr_text(text, &buf);
+    *out = buf_str(&buf);
+    return !buf.overflow || render_out_of_memory(r);
+}
+
+static void put_line_start(int64_t indent, Buf *out)
+{
+    buf_put_char(out, '\n');
+    buf_put_repeat(out, ' ', indent > 0 ? (size_t)indent : 0);
+}
+
+/* Splits one line of a string behind white space into pieces that fit. */
+static bool push_words(Render *r, Str line, int64_t width, int64_t last_width, List *chunks)
+{
+    size_t start = 0;
+    Str shown;
+    for (size_t at = 0; at < line.len;) {
+        size_t end = text_skip_spaces(line, text_skip_word(line, at));
+        int64_t room = end == line.len ? last_width : width;
+        if (!quote_text(r, str_slice(line, start, end), &shown) || !op_charge_bytes(r, shown.len)) {
+            return false;
+        }
+        if ((int64_t)utf8_count(shown) > room && at > start) {
+            if (!quote_text(r, str_slice(line, start, at), &shown)) {
+                return false;
+            }
+            list_push(r->arena, chunks, value_string(shown));
+            start = at;
+        }
+        at = end;
+    }
+    if (start < line.len) {
+        if (!quote_text(r, str_from_offset(line, start), &shown)) {
+            return false;
+        }
+        list_push(r->arena, chunks, value_string(shown));
+    }
+    return true;
+}
+
+static bool put_text(Render *r, Str text, Position at, Buf *out)
+{
+    List *chunks = list_new(r->arena, 4);
+    if (at.level == 1) {
+        at.indent++;
+        at.allowance++;
+    }
+    int64_t width = WIDTH - at.indent;
+    Str line, whole, shown;
+    for (size_t from = 0; text_next_line(text, &from, &line, &whole);) {
+        int64_t last_width = from == text.len ? width - at.allowance : width;
+        if (!quote_text(r, whole, &shown)) {
+            return false;
+        }
+        if ((int64_t)utf8_count(shown) <= last_width) {
+            list_push(r->arena, chunks, value_string(shown));
+        } else if (!push_words(r, whole, width, last_width, chunks)) {
+            return false;
+        }
+    }
+    bool brackets = at.level == 1 && chunks->len > 1;
+    buf_put_c(out, brackets ? "(" : "");
+    for (uint32_t i = 0; i < chunks->len; i++) {
+        if (i > 0) {
+            put_line_start(at.indent, out);
+        }
+        buf_put(out, value_str(chunks->items[i]));
+    }
+    buf_put_c(out, brackets ? ")" : "");
+    return true;
+}
+
+static bool put_value(Render *r, Value v, Position at, Buf *out);
+
+static bool put_map(Render *r, const Map *map, Position at, Buf *out)
+{
+    SortItem *items;
+    if (!sorted_entries(r, map, &items)) {
+        return false;
+    }
+    buf_put_char(out, '{');
+    for (uint32_t i = 0; i < map->len; i++) {
+        const MapEntry *entry = &map->entries[items[i].item.integer];
+        if (i > 0) {
+            buf_put_char(out, ',');
+            put_line_start(at.indent + 1, out);
+        }
+        size_t before = out->len;
+        if (!put_repr(r, entry->key, at.level, out)) {
+            return false;
+        }
+        int64_t columns = (int64_t)utf8_count(str_from_offset(buf_str(out), before));
+        buf_put(out, STR(": "));
+        Position next = { at.indent + 1 + columns + 2, i + 1 == map->len ? at.allowance + 1 : 1,
+                          at.level };
+        if (!put_value(r, entry->value, next, out)) {
+            return false;
+        }
+    }
+    buf_put_char(out, '}');
+    return true;
+}
+
+static bool put_list(Render *r, Value v, Position at, Buf *out)
+{
+    bool tuple = v.kind == VALUE_TUPLE;
+    const char *end = !tuple ? "]" : v.list->len == 1 ? ",)" : ")";
+    buf_put_char(out, tuple ? '(' : '[');
+    for (uint32_t i = 0; i < v.list->len; i++) {
+        if (i > 0) {
+            buf_put_char(out, ',');
+            put_line_start(at.indent + 1, out);
+        }
+        bool last = i + 1 == v.list->len;
+        Position next = { at.indent + 1, last ? at.allowance + (int64_t)strlen(end) : 1, at.level };
+        if (!put_value(r, v.list->items[i], next, out)) {
+            return false;
+        }
+    }
+    buf_put_c(out, end);
+    return true;
+}
+
+/* On one line if it fits there, else split. Every level measures all below it, hence the charge
+ * for the text. */
+static bool put_value(Render *r, Value v, Position at, Buf *out)
+{
+    Buf line = render_buf(r);
+    if (!put_repr(r, v, at.level, &line) || !op_charge_bytes(r, line.len)) {
+        return false;
+    }
+    Str shown = buf_str(&line);
+    at.level++;
+    if ((int64_t)utf8_count(shown) > WIDTH - at.indent - at.allowance) {
+        if (v.kind == VALUE_MAP) {
+            return put_map(r, v.map, at, out);
+        }
+        if (value_is_sequence(v)) {
+            return put_list(r, v, at, out);
+        }
+        if (v.kind == VALUE_STRING && !value_is_markup(v) && v.len > 0) {
+            return put_text(r, value_str(v), at, out);
+        }
+    }
+    buf_put(out, shown);
+    return true;
+}
+
+static bool pprint_put(Render *r, Value v, Buf *out)
+{
+    return put_value(r, v, (Position){ 0, 0, 0 }, out);
+}
 
 static bool filter_pprint(Render *r, const Args *args, Value *out)
 {
     Buf text = render_buf(r);
     return pprint_put(r, args->values[0], &text) && take_text(r, &text, false, out);
+}
+
+/* --- wordwrap: Python's textwrap -------------------------------------------------------------- */
+
+/* Breaks text into lines of a width as Jinja2 has Python do it: white space stays as it is, every line of
+ * the text is a paragraph of its own. */
+
+typedef struct WrapRules {
+    int64_t width; /* above 0 */
+    bool break_long_words;
+    bool break_on_hyphens;
+    Str between; /* put between lines */
+} WrapRules;
+
+/* A piece of text that stays together: a word, a part of a hyphenated one, or white space. */
+typedef struct Chunk {
+    Str text;
+    int64_t width;     /* characters */
+    const char *solid; /* the end of the last character that is no white space */
+} Chunk;
+
+static bool is_blank(const Chunk *chunk)
+{
+    return chunk->solid <= chunk->text.data;
+}
+
+typedef struct Chunks {
+    Chunk *items;
+    size_t count, cap;
+} Chunks;
+
+static bool push_chunk(Render *r, Chunks *chunks, Str text)
+{
+    if (chunks->count == chunks->cap) {
+        size_t cap = chunks->cap == 0 ? 16 : chunks->cap * 2;
+        if (!charge_items(r, cap, sizeof(Chunk))) {
+            return false;
+        }
+        chunks->items =
+            arena_grow(r->arena, chunks->items, chunks->cap * sizeof(Chunk), cap * sizeof(Chunk));
+        chunks->cap = cap;
+    }
+    Str solid = text_strip(text);
+    chunks->items[chunks->count++] =
+        (Chunk){ .text = text,
+                 .width = (int64_t)utf8_count(text),
+                 .solid = solid.len == 0 ? text.data : solid.data + solid.len };
+    return true;
+}
+
+static uint32_t code_at(Str text, size_t at)
+{
+    return at < text.len ? utf8_next(text, &at) : 0;
+}
+
+static uint32_t code_before(Str text, size_t at)
+{
+    return at > 0 ? utf8_previous(text, &at) : 0;
+}
+
+/* Underscores count as letters here. */
+static bool is_letter(uint32_t code)
+{
+    return code_is_word(code) && !unicode_is(code, UNICODE_DECIMAL);
+}
+
+/* What may stand before a dash between words. */
+static bool is_word_or_mark(uint32_t code)
+{
+    return (code != 0 && code < 0x80 && strchr("!\"'&.,?", (int)code) != NULL) ||
+           code_is_word(code);
+}
+
+/* Two or more hyphens at `at`, and a word behind them: where they end, else 0. */
+static size_t dash_end(Str text, size_t at)
+{
+    size_t end = at;
+    while (end < text.len && text.data[end] == '-') {
+        end++;
+    }
+    return end >= at + 2 && code_is_word(code_at(text, end)) ? end : 0;
+}
+
+/* Whether a word may be broken behind the hyphen at `at`: letters on both sides, two of them
+ * each, of which the second may stand behind another hyphen. */
+static bool breaks_after_hyphen(Str text, size_t at)
+{
+    size_t before = at;
+    if (before == 0) {
+        return false;
+    }
+    uint32_t last = utf8_previous(text, &before);
+    size_t first = before;
+    if (first == 0) {
+        return false;
+    }
+    uint32_t second = utf8_previous(text, &first);
+    bool left = is_letter(last) && is_letter(second);
+    if (!left && second == '-' && first > 0) {
+        left = is_letter(last) && is_letter(code_before(text, first));
+    }
+    if (!left) {
+        return false;
+    }
+    size_t next = at + 1;
+    if (next >= text.len || !is_letter(utf8_next(text, &next))) {
+        return false;
+    }
+    if (next < text.len && text.data[next] == '-') {
+        next++;
+    }
+    return next < text.len && is_letter(code_at(text, next));
+}
+
+/* Where the chunk that begins at `at` with something else than white space ends. */
+static size_t word_end(Str text, size_t at, bool hyphens)
+{
+    if (!hyphens) {
+        while (at < text.len && !ascii_is_space(text.data[at])) {
+            at++;
+        }
+        return at;
+    }
+    if (is_word_or_mark(code_before(text, at))) {
+        size_t end = dash_end(text, at);
+        if (end > 0) {
+            return end;
+        }
+    }
+    while (at < text.len) {
+        utf8_next(text, &at); /* a word has at least one character */
+        if (at == text.len || ascii_is_space(text.data[at])) {
+            return at;
+        }
+        if (text.data[at] != '-') {
+            continue;
+        }
+        if (is_word_or_mark(code_before(text, at)) && dash_end(text, at) > 0) {
+            return at;
+        }
+        if (breaks_after_hyphen(text, at)) {
+            return at + 1;
+        }
+    }
+    return at;
+}
+
+static bool split_line(Render *r, Str line, bool hyphens, Chunks *chunks)
+{
+    chunks->count = 0;
+    for (size_t at = 0; at < line.len;) {
+        size_t end = at;
+        while (end < line.len && ascii_is_space(line.data[end])) {
+            end++;
+        }
+        if (end == at) {
+            end = word_end(line, at, hyphens);
+        }
+        if (!push_chunk(r, chunks, str_slice(line, at, end))) {
+            return false;
+        }
+        at = end;
+    }
+    return true;
+}
+
+/* Cuts the beginning of a chunk that no line can hold; returns it and leaves the rest. */
+static Str cut_chunk(Chunk *chunk, int64_t space, const WrapRules *rules)
+{
+    size_t end = utf8_index_to_offset(chunk->text, (size_t)space);
+    if (rules->break_on_hyphens && chunk->width > space) {
+        size_t hyphen = str_find_last(str_slice(chunk->text, 0, end), STR("-"));
+        bool other = false;
+        for (size_t i = 0; hyphen != STR_NOT_FOUND && i < hyphen; i++) {
+            other = other || chunk->text.data[i] != '-';
+        }
+        if (other) {
+            end = hyphen + 1;
+        }
+    }
+    Str cut = str_slice(chunk->text, 0, end);
+    chunk->text = str_from_offset(chunk->text, end);
+    chunk->width -= (int64_t)utf8_count(cut); /* counting the rest would take the square of it */
+    return cut;
+}
+
+/* As many chunks as fit on one line, from `*at` on. White space at its end is left out, even when
+ * it is all there is. */
+static void put_line(Chunks *chunks, size_t *at, const WrapRules *rules, Buf *out)
+{
+    size_t start = *at;
+    int64_t width = 0;
+    while (*at < chunks->count && chunks->items[*at].width <= rules->width - width) {
+        width += chunks->items[(*at)++].width;
+    }
+    size_t end = *at;
+    Str cut = STR_EMPTY;
+    bool breaks = false;
+    if (*at < chunks->count && chunks->items[*at].width > rules->width) {
+        breaks = rules->break_long_words;
+        if (breaks) {
+            cut = cut_chunk(&chunks->items[*at], rules->width - width, rules);
+        } else if (end == start) {
+            end = ++*at;
+        }
+    }
+    if (breaks) {
+        cut = text_strip(cut).len == 0 ? STR_EMPTY : cut;
+    } else if (end > start && is_blank(&chunks->items[end - 1])) {
+        end--;
+    }
+    for (size_t i = start; i < end; i++) {
+        buf_put(out, chunks->items[i].text);
+    }
+    buf_put(out, cut);
+}
+
+static bool wrap_line(Render *r, Chunks *chunks, const WrapRules *rules, Buf *out)
+{
+    bool later = false;
+    for (size_t at = 0; at < chunks->count && !out->overflow;) {
+        if (!render_charge(r, 1)) {
+            return false;
+        }
+        if (later && is_blank(&chunks->items[at])) {
+            at++; /* no white space at the beginning of a wrapped line */
+        }
+        size_t before = out->len;
+        if (later) {
+            buf_put(out, rules->between);
+        }
+        size_t begin = out->len;
+        put_line(chunks, &at, rules, out);
+        if (out->len == begin) {
+            out->len = before; /* nothing was left of it */
+        } else {
+            later = true;
+        }
+    }
+    return true;
+}
+
+/* Fails only when the budget is used up. */
+static bool wordwrap(Render *r, Str text, const WrapRules *rules, Buf *out)
+{
+    Chunks chunks = { 0 };
+    Str line;
+    bool first = true;
+    for (size_t at = 0; text_next_line(text, &at, &line, NULL) && !out->overflow;) {
+        if (!first) {
+            buf_put(out, rules->between);
+        }
+        first = false;
+        if (!split_line(r, line, rules->break_on_hyphens, &chunks) ||
+            !wrap_line(r, &chunks, rules, out)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool filter_wordwrap(Render *r, const Args *args, Value *out)

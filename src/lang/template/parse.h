@@ -1,4 +1,4 @@
-/* Text to syntax tree. */
+/* Text to syntax tree, and what the tree uses. */
 #pragma once
 
 #include "lang/template/ast.h"
@@ -12,3 +12,7 @@ MUST_CHECK bool template_parse(Arena *arena, const TemplateSettings *settings, S
 /* One expression and nothing behind it. */
 MUST_CHECK bool expression_parse(Arena *arena, const TemplateSettings *settings, Str text,
                                  Node **out, Fault *fault);
+
+/* Which variables a template uses, and which elements of them: looks through a sequence of nodes. Texts are
+ * copied into `arena`. Parts that are never run count as well. */
+TemplateUses template_uses_find(Arena *arena, const Node *nodes);

@@ -7,9 +7,9 @@
 #include "base/utf8.h"
 #include "lang/template/compile.h"
 #include "lang/template/inside.h"
+#include "lang/template/parse.h"
 #include "lang/template/plain.h"
 #include "lang/template/runtime.h"
-#include "lang/template/uses.h"
 
 TemplateSettings template_settings_default(void)
 {

@@ -1,4 +1,4 @@
-#include "lang/template/uses.h"
+#include "lang/template/parse.h"
 
 #include "base/str_map.h"
 #include "base/vec.h"
