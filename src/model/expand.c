@@ -1,7 +1,7 @@
 #include "model/expand.h"
 
 #include "base/str_map.h"
-#include "model/site_jobs.h"
+#include "model/parse.h"
 #include "model/step_params.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* What the files that build a graph share; graph.c calls them in this order. Nobody else includes
- * it but graph_restore.c. */
+ * it. */
 #pragma once
 
 #include "base/vec.h"
@@ -46,7 +46,7 @@ void graph_add_claims(GraphBuilder *builder, const uint32_t *at, bool hoist);
  * `position` gives, in every mode. */
 void graph_order_checks(GraphBuilder *builder, const uint32_t *position, PairVec *pairs);
 
-/* graph_vertices.c: makes the vertices: one for each step, and one more for the target of a
+/* graph_order.c: makes the vertices: one for each step, and one more for the target of a
  * prereq. */
 void graph_set_vertices(Arena *arena, Graph *graph, const Edge *edges, uint32_t edge_count);
 /* What waits for what. `soft` may be empty; of its edges, those of which `left_out` says so are
@@ -55,11 +55,10 @@ void graph_set_vertices(Arena *arena, Graph *graph, const Edge *edges, uint32_t 
 Net graph_make_net(GraphBuilder *builder, const EdgeVec *soft, const bool *left_out,
                    const uint32_t *position);
 
-/* graph_cycle.c: a problem for each knot of requisites. False when there is one. */
-bool graph_check_cycles(GraphBuilder *builder, const Net *net);
-bool graph_check_use_cycles(GraphBuilder *builder);
-
-/* graph_order.c */
 uint32_t *graph_rank_steps(Arena *arena, const Steps *steps);
 /* The order in which one worker takes the vertices of a net without knots. */
 uint32_t *graph_order_net(Arena *arena, const Graph *graph, const Net *net);
+
+/* graph_cycle.c: a problem for each knot of requisites. False when there is one. */
+bool graph_check_cycles(GraphBuilder *builder, const Net *net);
+bool graph_check_use_cycles(GraphBuilder *builder);

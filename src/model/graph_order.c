@@ -1,8 +1,158 @@
-/* The order of a run: requisites first, then `order`, then the file. */
+/* The order of a run: what waits for what, the order in which one worker takes it, and the chain that
+ * takes longest.
+ *
+ * Requisites are between steps, order is between what is done with them. A step that is the target
+ * of a prereq is checked before it runs, and what has it as prereq stands in between:
+ *
+ *     B's other requisites  ->  check of B  ->  A (prereq B)  ->  B
+ *
+ * The check waits for everything that B's run waits for, except what can only come later: A
+ * itself, when B requires it too, and other targets of A, of which then the check counts.
+ *
+ * The order is that of requisites first, then `order`, then the file. What others wait for comes as early
+ * as the first of them would. */
 #include <stdlib.h>
 
+#include "base/bug.h"
 #include "base/heap.h"
+#include "model/graph.h"
 #include "model/graph_builder.h"
+
+/* --- Vertices --------------------------------------------------------------------------------- */
+
+typedef struct NetMaker {
+    GraphBuilder *builder;
+    PairVec pairs;
+    const uint32_t *position;     /* of vertices; NULL: not wanted */
+    const uint32_t *prereq_start; /* of the steps that have each step as prereq */
+    const uint32_t *prereq_items;
+} NetMaker;
+
+void graph_set_vertices(Arena *arena, Graph *graph, const Edge *edges, uint32_t edge_count)
+{
+    uint32_t count = graph->steps.count;
+    uint32_t checks = 0;
+    graph->check_of = ARENA_ARRAY(arena, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+        graph->check_of[i] = VERTEX_NONE;
+    }
+    for (uint32_t i = 0; i < edge_count; i++) {
+        const Edge *edge = &edges[i];
+        if (edge->kind == REQUISITE_PREREQ && graph->check_of[edge->to] == VERTEX_NONE) {
+            graph->check_of[edge->to] = 0;
+            checks++;
+        }
+    }
+    graph->vertex_count = count + checks;
+    graph->vertices = ARENA_ARRAY(arena, Vertex, graph->vertex_count);
+    uint32_t next = count;
+    for (uint32_t i = 0; i < count; i++) {
+        graph->vertices[i] = (Vertex){ .step = i };
+        if (graph->check_of[i] != VERTEX_NONE) {
+            graph->check_of[i] = next;
+            graph->vertices[next++] = (Vertex){ .step = i, .check = true };
+        }
+    }
+}
+
+static void push_pair(NetMaker *maker, uint32_t waiter, uint32_t target)
+{
+    VEC_PUSH(maker->builder->scratch, &maker->pairs,
+             (NetPair){ .target = target, .waiter = waiter });
+}
+
+static bool has_prereq(const NetMaker *maker, uint32_t step, uint32_t target)
+{
+    for (uint32_t i = maker->prereq_start[target]; i < maker->prereq_start[target + 1]; i++) {
+        if (maker->prereq_items[i] == step) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool share_prereq(const NetMaker *maker, uint32_t a, uint32_t b)
+{
+    for (uint32_t i = maker->prereq_start[a]; i < maker->prereq_start[a + 1]; i++) {
+        if (has_prereq(maker, maker->prereq_items[i], b)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void push_check(NetMaker *maker, const Edge *edge, uint32_t check)
+{
+    const Graph *graph = maker->builder->graph;
+    uint32_t target = edge->to;
+    if (has_prereq(maker, target, edge->from)) {
+        return;
+    }
+    if (edge->kind == REQUISITE_PREREQ ||
+        (graph->check_of[target] != VERTEX_NONE && share_prereq(maker, edge->from, target))) {
+        target = graph->check_of[target];
+    }
+    if (maker->position == NULL || maker->position[target] < maker->position[check]) {
+        push_pair(maker, check, target);
+    }
+}
+
+static void push_edge(NetMaker *maker, const Edge *edge)
+{
+    if (edge->kind == REQUISITE_LISTEN || edge->kind == REQUISITE_USE) {
+        return;
+    }
+    const Graph *graph = maker->builder->graph;
+    if (edge->kind == REQUISITE_PREREQ) {
+        push_pair(maker, edge->from, graph->check_of[edge->to]);
+        push_pair(maker, edge->to, edge->from);
+    } else {
+        push_pair(maker, edge->from, edge->to);
+    }
+    if (graph->check_of[edge->from] != VERTEX_NONE) {
+        push_check(maker, edge, graph->check_of[edge->from]);
+    }
+}
+
+/* For each step, those that have it as prereq. */
+static void find_prereqs(NetMaker *maker)
+{
+    GraphBuilder *builder = maker->builder;
+    PairVec pairs = { 0 };
+    for (uint32_t i = 0; i < builder->hard.len; i++) {
+        const Edge *edge = &builder->hard.items[i];
+        if (edge->kind == REQUISITE_PREREQ) {
+            VEC_PUSH(builder->scratch, &pairs,
+                     (NetPair){ .target = edge->to, .waiter = edge->from });
+        }
+    }
+    Net net = net_make(builder->scratch, builder->graph->steps.count, pairs.items, pairs.len);
+    maker->prereq_start = net.start;
+    maker->prereq_items = net.next;
+}
+
+Net graph_make_net(GraphBuilder *builder, const EdgeVec *soft, const bool *left_out,
+                   const uint32_t *position)
+{
+    Graph *graph = builder->graph;
+    NetMaker maker = { .builder = builder };
+    find_prereqs(&maker);
+    for (uint32_t i = 0; i < builder->hard.len; i++) {
+        push_edge(&maker, &builder->hard.items[i]);
+    }
+    maker.position = position;
+    for (uint32_t i = 0; i < soft->len; i++) {
+        if (left_out == NULL || !left_out[i]) {
+            push_edge(&maker, &soft->items[i]);
+        }
+    }
+    for (uint32_t i = graph->steps.count; i < graph->vertex_count; i++) {
+        push_pair(&maker, graph->vertices[i].step, i);
+    }
+    return net_make(builder->arena, graph->vertex_count, maker.pairs.items, maker.pairs.len);
+}
+
+/* --- Order ------------------------------------------------------------------------------------ */
 
 typedef struct Ranked {
     OrderKind order;
@@ -89,4 +239,60 @@ uint32_t *graph_order_net(Arena *arena, const Graph *graph, const Net *net)
         }
     }
     return order;
+}
+
+/* --- Chains by what they cost ----------------------------------------------------------------- */
+
+/* Even what costs nothing counts a little, so that a long chain of it is longer than a short one. */
+static uint64_t vertex_cost(const Graph *graph, uint32_t vertex)
+{
+    return (uint64_t)graph_step(graph, graph->vertices[vertex].step)->spec->action->cost_ms + 1;
+}
+
+uint64_t *graph_chain_costs(const Graph *graph, Arena *arena)
+{
+    uint64_t *costs = ARENA_ARRAY(arena, uint64_t, graph->vertex_count);
+    for (uint32_t i = graph->vertex_count; i > 0; i--) {
+        uint32_t vertex = graph->order[i - 1];
+        uint64_t longest = 0;
+        Numbers next = graph_next(graph, vertex);
+        for (uint32_t j = 0; j < next.count; j++) {
+            uint64_t theirs = costs[next.items[j]];
+            longest = theirs > longest ? theirs : longest;
+        }
+        costs[vertex] = longest + vertex_cost(graph, vertex);
+    }
+    return costs;
+}
+
+Numbers graph_critical_path(const Graph *graph, Arena *arena)
+{
+    if (graph->vertex_count == 0) {
+        return (Numbers){ 0 };
+    }
+    uint64_t *costs = graph_chain_costs(graph, arena);
+    uint32_t *steps = ARENA_ARRAY(arena, uint32_t, graph->vertex_count);
+    uint32_t count = 0;
+    uint32_t here = graph->order[0];
+    for (uint32_t i = 1; i < graph->vertex_count; i++) {
+        here = costs[graph->order[i]] > costs[here] ? graph->order[i] : here;
+    }
+    while (here != VERTEX_NONE) {
+        if (!graph->vertices[here].check) {
+            steps[count++] = graph->vertices[here].step;
+        }
+        /* The first in order of those that are as long as what is left. */
+        uint64_t left = costs[here] - vertex_cost(graph, here);
+        Numbers next = graph_next(graph, here);
+        uint32_t best = VERTEX_NONE;
+        for (uint32_t j = 0; left > 0 && j < next.count; j++) {
+            uint32_t there = next.items[j];
+            if (costs[there] == left &&
+                (best == VERTEX_NONE || graph->position[there] < graph->position[best])) {
+                best = there;
+            }
+        }
+        here = best;
+    }
+    return (Numbers){ steps, count };
 }

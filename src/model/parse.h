@@ -83,3 +83,12 @@ bool macros_check(const SiteLoad *load, Value document);
 bool triggers_check(const SiteLoad *load, Value document);
 bool reactions_check(const SiteLoad *load, Value document);
 bool config_check(const SiteLoad *load, Value document, Str *name, SiteEntries *triggers);
+
+/* The jobs of a site as expand.c walks them. */
+
+/* The job of a site that is one file; NULL for a folder. */
+const Str *site_only_job(const Site *site);
+/* The file of that name, read at most once; NULL when it cannot be read, which is told once. */
+JobFile *site_job_file(Site *site, Str name, Value named_at);
+/* Whether anything read so far was wrong. */
+bool site_failed(const Site *site);

@@ -3,7 +3,6 @@
 #include "base/str_map.h"
 #include "model/document_place.h"
 #include "model/parse.h"
-#include "model/site_jobs.h"
 
 struct Site {
     Str name; /* as config.yaml says; empty: it does not */
