@@ -10,7 +10,6 @@
 #include "base/vec.h"
 #include "run/executor_report.h"
 #include "run/reaction.h"
-#include "run/running.h"
 #include "run/scope.h"
 #include "run/timers.h"
 #include "run/waiting.h"

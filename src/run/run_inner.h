@@ -70,6 +70,3 @@ bool run_lacks_step(Run *run, Str id);
 /* run_record.c: what templates in the parameters came to, as a JSON object in the run's arena;
  * empty when there are none. */
 Str run_record_values(Run *run, const Step *step, const Value *params);
-/* run_debts.c: whether nothing that the step owes is needed any more, because what it manages was
- * started since, by whomever; then `notice` says so. */
-bool run_has_restarted(Run *run, const DebtBook *book, uint32_t step, Str boot, Str *notice);

@@ -2,6 +2,8 @@
  * task and the services that it was given, which may be called from any worker. */
 #pragma once
 
+#include "base/vec.h"
+#include "model/schedule.h"
 #include "modules/call.h"
 
 typedef enum TaskKind {
@@ -38,3 +40,18 @@ typedef struct Task {
 
 /* Carries out the Task that `context` is, and those that joined it; what pool_submit calls. */
 void task_run(void *context);
+
+/* Tasks under way, each with its work. One that is over is used again: the memory of its arena serves the
+ * next. */
+typedef struct Running {
+    Task task; /* first: what the pool gives back */
+    Work work;
+} Running;
+
+typedef VEC(Running *) Spares;
+
+/* Empty but for its work; a spare one when there is. */
+Running *running_new(Arena *arena, Spares *spares, Work work);
+/* What its arena holds is gone when the next takes it. */
+void running_end(Arena *arena, Spares *spares, Running *running);
+void spares_clear(Spares *spares);
