@@ -1,9 +1,9 @@
 /* What the files behind yaml_load() share: one load in progress. Not for others.
  *
  * yaml_load.c drives libyaml, yaml_node.c turns its events into values, yaml_build.c makes
- * containers, yaml_schema.c resolves plain scalars and tags, yaml_tag.c tells of tags that mean
- * nothing, yaml_strict.c finds what libyaml lets pass, yaml_repair.c, yaml_block.c and yaml_breaks.c
- * read what libyaml does not, yaml_problem.c tells syntax errors to people. */
+ * containers, yaml_schema.c resolves plain scalars and tags, and tells of tags that mean nothing,
+ * yaml_strict.c finds what libyaml lets pass, yaml_repair.c, yaml_block.c and yaml_breaks.c read what
+ * libyaml does not, yaml_problem.c tells syntax errors to people. */
 #pragma once
 
 #include <yaml.h>

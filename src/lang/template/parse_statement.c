@@ -233,6 +233,22 @@ static Node *parse_bind(Parser *p)
     return node;
 }
 
+/* What stands between commas up to the end of the tag, as the items of `node`. */
+static bool parse_items(Parser *p, Node *node, Node *(*parse)(Parser *p))
+{
+    Node **tail = &node->items;
+    while (!parser_at(p, TOKEN_BLOCK_END)) {
+        if (node->count > 0 && !parser_expect(p, TOKEN_COMMA, NULL)) {
+            return false;
+        }
+        Node *item = parse(p);
+        if (item == NULL || !parser_add_item(p, node, &tail, item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static Node *parse_with(Parser *p)
 {
     static const Word ends[] = { WORD_ENDWITH, WORD_OTHER };
@@ -240,17 +256,9 @@ static Node *parse_with(Parser *p)
     if (node == NULL) {
         return NULL;
     }
-    Node **tail = &node->items;
-    while (!parser_at(p, TOKEN_BLOCK_END)) {
-        if (node->count > 0 && !parser_expect(p, TOKEN_COMMA, NULL)) {
-            return NULL;
-        }
-        Node *bind = parse_bind(p);
-        if (bind == NULL || !parser_add_item(p, node, &tail, bind)) {
-            return NULL;
-        }
-    }
-    return parse_closed_body(p, ends, p->in_loop, &node->body) ? node : NULL;
+    return parse_items(p, node, parse_bind) && parse_closed_body(p, ends, p->in_loop, &node->body)
+               ? node
+               : NULL;
 }
 
 static Node *parse_autoescape(Parser *p)
@@ -359,17 +367,7 @@ static Node *parse_print(Parser *p)
     if (node == NULL) {
         return NULL;
     }
-    Node **tail = &node->items;
-    while (!parser_at(p, TOKEN_BLOCK_END)) {
-        if (node->count > 0 && !parser_expect(p, TOKEN_COMMA, NULL)) {
-            return NULL;
-        }
-        Node *item = parse_expression(p);
-        if (item == NULL || !parser_add_item(p, node, &tail, item)) {
-            return NULL;
-        }
-    }
-    return node;
+    return parse_items(p, node, parse_expression) ? node : NULL;
 }
 
 /* --- Bodies ------------------------------------------------------------------------------- */

@@ -215,10 +215,9 @@ static bool nft_list(Call *call, const FirewallWish *wish, Str *out, Error *err)
            nft_print(call, wish, "-st", out, err);
 }
 
-/* Whether nft would take it; nothing is changed. */
-static bool nft_try(Call *call, Str script, bool secret, Error *err)
+static bool nft_run(Call *call, const char *const *argv, Str script, bool secret, Error *err)
 {
-    Tool tool = { .argv = (const char *const[]){ "nft", "-c", "-f", "-", NULL }, .input = script };
+    Tool tool = { .argv = argv, .input = script };
     ProcessResult result;
     if (!tool_run(call, &tool, &result, err)) {
         return false;
@@ -229,17 +228,16 @@ static bool nft_try(Call *call, Str script, bool secret, Error *err)
     return result.exit_code == 0 || nft_failure(result.error_out, secret, err);
 }
 
+/* Whether nft would take it; nothing is changed. */
+static bool nft_try(Call *call, Str script, bool secret, Error *err)
+{
+    return nft_run(call, (const char *const[]){ "nft", "-c", "-f", "-", NULL }, script, secret,
+                   err);
+}
+
 static bool nft_load(Call *call, Str script, bool secret, Error *err)
 {
-    Tool tool = { .argv = (const char *const[]){ "nft", "-f", "-", NULL }, .input = script };
-    ProcessResult result;
-    if (!tool_run(call, &tool, &result, err)) {
-        return false;
-    }
-    if (result.ending != PROCESS_EXITED) {
-        return tool_failure(call, &tool, &result, err);
-    }
-    return result.exit_code == 0 || nft_failure(result.error_out, secret, err);
+    return nft_run(call, (const char *const[]){ "nft", "-f", "-", NULL }, script, secret, err);
 }
 
 /* --- Check ----------------------------------------------------------------------------------- */
