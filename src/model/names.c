@@ -33,25 +33,24 @@ static Str shown_name(const NamesCheck *check, const Template *template, Value d
 }
 
 /* `fix` replaces what is underlined; empty: the hint is advice only. */
-static void tell(const NamesCheck *check, const Template *template, Value document, uint32_t offset,
-                 uint32_t span, Str message, Str hint, Str fix)
+static void tell(const NamesCheck *check, const NameUse *use, Str message, Str hint, Str fix)
 {
     Fault fault = { .class = FAULT_UNDEFINED,
                     .message = message,
                     .hint = hint,
                     .fix = fix,
-                    .template_name = shown_name(check, template, document),
-                    .template_text = template_text(template),
-                    .offset = offset,
-                    .span = span,
+                    .template_name = shown_name(check, use->template, use->document),
+                    .template_text = template_text(use->template),
+                    .offset = use->offset,
+                    .span = use->span,
                     .document = value_null() };
     Source source = { .text = fault.template_text, .first_line = 1 };
-    Place place = source_place(&source, offset);
+    Place place = source_place(&source, use->offset);
     fault.line = place.line;
     fault.column = place.column;
     Problems found;
     problems_init(&found, check->problems->arena);
-    document_add_fault(&found, check->sources, &fault, document);
+    document_add_fault(&found, check->sources, &fault, use->document);
     problems_take_new(check->problems, &found);
 }
 
@@ -93,9 +92,11 @@ static bool tell_foreign(const NamesCheck *check, const Template *template, Valu
     Str shown = span > use->span
                     ? str_slice(template_text(template), use->offset, use->offset + span)
                     : use->name;
-    tell(check, template, document, use->offset, span,
-         arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(shown)), hint,
-         hint_replacement(hint));
+    NameUse place = {
+        .offset = use->offset, .span = span, .template = template, .document = document
+    };
+    tell(check, &place, arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(shown)),
+         hint, hint_replacement(hint));
     return true;
 }
 
@@ -164,7 +165,10 @@ static bool tell_elsewhere(const NamesCheck *check, const Template *template, Va
                       "of their own step");
     }
     if (message.len > 0) {
-        tell(check, template, document, use->offset, use->span, message, STR_EMPTY, STR_EMPTY);
+        NameUse place = {
+            .offset = use->offset, .span = use->span, .template = template, .document = document
+        };
+        tell(check, &place, message, STR_EMPTY, STR_EMPTY);
     }
     return message.len > 0;
 }
@@ -286,7 +290,7 @@ static void tell_macro(const NamesCheck *check, const NameUse *use, const Sugges
         hint = did_you_mean(check, near);
         fix = near;
     }
-    tell(check, use->template, use->document, use->offset, use->span,
+    tell(check, use,
          arena_format(check->arena, "there is no macro '%" STR_FMT "'", STR_ARG(use->name)), hint,
          fix);
 }
@@ -306,8 +310,8 @@ static void tell_name(const NamesCheck *check, const NameUse *use, const Suggest
                             "a variable is written 'vars.%" STR_FMT "', a text in quotes",
                             STR_ARG(use->name));
     }
-    tell(check, use->template, use->document, use->offset, use->span,
-         arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(use->name)), hint, fix);
+    tell(check, use, arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(use->name)),
+         hint, fix);
 }
 
 void names_tell(const NamesCheck *check, const NameUse *use, ModuleTable modules,

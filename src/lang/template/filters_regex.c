@@ -104,7 +104,8 @@ static bool search(Render *r, const Args *args, const char *filter, RegexAnchor 
         }
         list_push(r->arena, groups, value_int(group));
     }
-    if (!regex_match(r, regex, text, 0, anchor, false, &match, &found)) {
+    if (!regex_match(r, &(RegexSearch){ .regex = regex, .text = text, .anchor = anchor }, &match,
+                     &found)) {
         return false;
     }
     if (!found) {
@@ -330,7 +331,8 @@ static bool test_pattern(Render *r, const Args *args, RegexAnchor anchor, Value 
     if (!op_text(r, args->values[0], &text) ||
         !read_flags(r, args->values[3], args->values[2], &flags) ||
         !get_regex(r, arg_or(args, 1, value_string(STR_EMPTY)), flags, &regex) ||
-        !regex_match(r, regex, text, 0, anchor, false, &match, &found)) {
+        !regex_match(r, &(RegexSearch){ .regex = regex, .text = text, .anchor = anchor }, &match,
+                     &found)) {
         return false;
     }
     *out = value_bool(found);

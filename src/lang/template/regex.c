@@ -211,26 +211,27 @@ static bool raise_match(Render *r, const Regex *regex, int code)
     return raise_pattern(r, regex->pattern, code, 0);
 }
 
-bool regex_match(Render *r, const Regex *regex, Str text, size_t from, RegexAnchor anchor,
-                 bool not_empty, RegexMatch *out, bool *found)
+bool regex_match(Render *r, const RegexSearch *search, RegexMatch *out, bool *found)
 {
-    uint32_t options = anchor == REGEX_AT_START ? PCRE2_ANCHORED
-                       : anchor == REGEX_WHOLE  ? PCRE2_ANCHORED | PCRE2_ENDANCHORED
-                                                : 0;
-    options |= not_empty ? PCRE2_NOTEMPTY_ATSTART : 0;
+    const Regex *regex = search->regex;
+    Str text = search->text;
+    uint32_t options = search->anchor == REGEX_AT_START ? PCRE2_ANCHORED
+                       : search->anchor == REGEX_WHOLE  ? PCRE2_ANCHORED | PCRE2_ENDANCHORED
+                                                        : 0;
+    options |= search->not_empty ? PCRE2_NOTEMPTY_ATSTART : 0;
     /* Text was checked where it came in; only a first match from 0 looks again, to be safe. */
-    options |= from > 0 ? PCRE2_NO_UTF_CHECK : 0;
+    options |= search->from > 0 ? PCRE2_NO_UTF_CHECK : 0;
     if (!render_charge(r, MATCH_COST)) {
         return false;
     }
     pcre2_match_data *data = pcre2_match_data_create(regex->groups + 1, NULL);
     pcre2_match_context *context = pcre2_match_context_create(NULL);
-    MatchCost cost = { .r = r, .regex = regex, .position = from };
+    MatchCost cost = { .r = r, .regex = regex, .position = search->from };
     pcre2_set_heap_limit(context, HEAP_KIB);
     pcre2_set_match_limit(context, UINT32_MAX);
     pcre2_set_callout(context, charge_item, &cost);
     int code = pcre2_match(regex->code, (PCRE2_SPTR)(text.data == NULL ? "" : text.data), text.len,
-                           from, options, data, context);
+                           search->from, options, data, context);
     *found = code >= 0;
     bool done = !render_failed(r) &&
                 (code >= 0 || code == PCRE2_ERROR_NOMATCH || raise_match(r, regex, code));
@@ -247,8 +248,12 @@ bool regex_next(Render *r, RegexWalk *walk, RegexMatch *out)
 {
     bool found;
     if (walk->at > walk->text.len ||
-        !regex_match(r, walk->regex, walk->text, walk->at, REGEX_ANYWHERE, walk->after_empty, out,
-                     &found) ||
+        !regex_match(r,
+                     &(RegexSearch){ .regex = walk->regex,
+                                     .text = walk->text,
+                                     .from = walk->at,
+                                     .not_empty = walk->after_empty },
+                     out, &found) ||
         !found) {
         return false;
     }

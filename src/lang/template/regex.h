@@ -35,10 +35,16 @@ typedef enum RegexAnchor {
 /* Raises ValueError for a bad pattern. */
 MUST_CHECK bool regex_get(Render *r, Str pattern, unsigned flags, const Regex **out);
 
-/* The first match at or after `from`; with `not_empty`, none that is empty and begins there.
- * `*found` says whether there is one. */
-MUST_CHECK bool regex_match(Render *r, const Regex *regex, Str text, size_t from,
-                            RegexAnchor anchor, bool not_empty, RegexMatch *out, bool *found);
+typedef struct RegexSearch {
+    const Regex *regex;
+    Str text;
+    size_t from;
+    RegexAnchor anchor;
+    bool not_empty; /* no match that is empty and begins at `from` */
+} RegexSearch;
+
+/* The first match at or after `from`. `*found` says whether there is one. */
+MUST_CHECK bool regex_match(Render *r, const RegexSearch *search, RegexMatch *out, bool *found);
 
 /* Walks over all matches as Python does: an empty one may follow right behind one that is not.
  * False at the end, or when a fault was raised. */

@@ -241,24 +241,37 @@ static bool entry_member(const Zip *zip, const Entry *entry, Member *member, Err
 
 typedef bool (*TakePiece)(void *context, Str piece, Error *err);
 
-static bool copy_stored(Zip *zip, uint64_t at, uint64_t size, TakePiece take, void *context,
-                        uint32_t *crc, Error *err)
+/* The content of one member on its way out. */
+typedef struct Content {
+    TakePiece take;
+    void *context;
+    uint64_t left; /* bytes that are still to come, by the directory */
+    uint32_t crc;  /* of what came */
+} Content;
+
+static bool content_take(Content *content, const char *data, size_t len, Error *err)
 {
-    while (size > 0) {
-        size_t piece = size < PIECE ? (size_t)size : PIECE;
-        if (!read_at(zip, at, zip->in, piece, err) ||
-            !take(context, str_from(zip->in, piece), err)) {
+    if (len > content->left) {
+        return bad(err, "a member is larger than its directory says");
+    }
+    content->left -= len;
+    content->crc = (uint32_t)crc32(content->crc, (const Bytef *)data, (uInt)len);
+    return len == 0 || content->take(content->context, str_from(data, len), err);
+}
+
+static bool copy_stored(Zip *zip, uint64_t at, Content *content, Error *err)
+{
+    while (content->left > 0) {
+        size_t piece = content->left < PIECE ? (size_t)content->left : PIECE;
+        if (!read_at(zip, at, zip->in, piece, err) || !content_take(content, zip->in, piece, err)) {
             return false;
         }
-        *crc = (uint32_t)crc32(*crc, (const Bytef *)zip->in, (uInt)piece);
         at += piece;
-        size -= piece;
     }
     return true;
 }
 
-static bool inflate_some(Zip *zip, z_stream *stream, uint64_t *left, TakePiece take, void *context,
-                         uint32_t *crc, bool *ended, Error *err)
+static bool inflate_some(Zip *zip, z_stream *stream, Content *content, bool *ended, Error *err)
 {
     stream->next_out = (Bytef *)zip->out;
     stream->avail_out = PIECE;
@@ -268,19 +281,12 @@ static bool inflate_some(Zip *zip, z_stream *stream, uint64_t *left, TakePiece t
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
         return bad(err, "a member is damaged");
     }
-    if (made > *left) {
-        return bad(err, "a member is larger than its directory says");
-    }
-    *left -= made;
-    *crc = (uint32_t)crc32(*crc, (const Bytef *)zip->out, (uInt)made);
-    return made == 0 || take(context, str_from(zip->out, made), err);
+    return content_take(content, zip->out, made, err);
 }
 
-static bool copy_deflated(Zip *zip, uint64_t at, const Entry *entry, TakePiece take, void *context,
-                          uint32_t *crc, Error *err)
+static bool copy_deflated(Zip *zip, uint64_t at, uint64_t packed, Content *content, Error *err)
 {
     z_stream stream = { 0 };
-    uint64_t packed = entry->packed, left = entry->size;
     bool ok = true, ended = false;
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) {
         return error_set(err, ERROR_LIMIT, "no memory");
@@ -296,16 +302,16 @@ static bool copy_deflated(Zip *zip, uint64_t at, const Entry *entry, TakePiece t
         } else if (stream.avail_in == 0 && stream.avail_out > 0) {
             break; /* it wants more than there is */
         }
-        ok = ok && inflate_some(zip, &stream, &left, take, context, crc, &ended, err);
+        ok = ok && inflate_some(zip, &stream, content, &ended, err);
     }
     inflateEnd(&stream);
-    return ok && ((ended && left == 0) || bad(err, "a member is damaged"));
+    return ok && ((ended && content->left == 0) || bad(err, "a member is damaged"));
 }
 
 static bool copy_data(Zip *zip, const Entry *entry, TakePiece take, void *context, Error *err)
 {
     char record[MEMBER_LEN];
-    uint32_t crc = 0;
+    Content content = { .take = take, .context = context, .left = entry->size };
     if (!read_at(zip, entry->offset, record, sizeof record, err)) {
         return false;
     }
@@ -320,18 +326,18 @@ static bool copy_data(Zip *zip, const Entry *entry, TakePiece take, void *contex
         if (entry->packed != entry->size) {
             return bad(err, "its directory is damaged");
         }
-        if (!copy_stored(zip, at, entry->size, take, context, &crc, err)) {
+        if (!copy_stored(zip, at, &content, err)) {
             return false;
         }
     } else if (entry->method == METHOD_DEFLATED) {
-        if (!copy_deflated(zip, at, entry, take, context, &crc, err)) {
+        if (!copy_deflated(zip, at, entry->packed, &content, err)) {
             return false;
         }
     } else {
         return error_set(err, ERROR_INVALID,
                          "the archive is packed by method %u, which is not taken", entry->method);
     }
-    return crc == entry->crc || bad(err, "a member is damaged: its checksum differs");
+    return content.crc == entry->crc || bad(err, "a member is damaged: its checksum differs");
 }
 
 typedef struct LinkText {

@@ -23,67 +23,70 @@ static bool marker_line(Call *call, const char *word, Str *out, Error *err)
     return true;
 }
 
-/* The lines from `*first` to `*last` are the block with its markers. `*found` false: none. A mark
- * without its partner would leave us guessing what is ours. */
-static bool find_block(const Edit *edit, Str begin, Str end, uint32_t *first, uint32_t *last,
-                       bool *found, Error *err)
+typedef struct Block {
+    Str begin, end;       /* the lines that mark it */
+    bool found;           /* it is in the file: */
+    uint32_t first, last; /* lines, those with the markers */
+} Block;
+
+/* A mark without its partner would leave us guessing what is ours. */
+static bool find_block(const Edit *edit, Block *block, Error *err)
 {
     bool has_begin = false, has_end = false;
     for (uint32_t i = 0; i < edit->lines.len; i++) {
         Str line = str_trim(edit->lines.items[i]);
-        if (!has_begin && str_eq(line, str_trim(begin))) {
-            *first = i;
+        if (!has_begin && str_eq(line, str_trim(block->begin))) {
+            block->first = i;
             has_begin = true;
-        } else if (!has_end && str_eq(line, str_trim(end))) {
-            *last = i;
+        } else if (!has_end && str_eq(line, str_trim(block->end))) {
+            block->last = i;
             has_end = true;
         }
     }
-    if (has_begin != has_end || (has_begin && *last < *first)) {
-        return error_set(err, ERROR_CONFLICT,
-                         "%" STR_FMT " has the line '%" STR_FMT "' without its partner",
-                         STR_ARG(edit->target->path), STR_ARG(has_begin ? begin : end));
+    if (has_begin != has_end || (has_begin && block->last < block->first)) {
+        return error_set(
+            err, ERROR_CONFLICT, "%" STR_FMT " has the line '%" STR_FMT "' without its partner",
+            STR_ARG(edit->target->path), STR_ARG(has_begin ? block->begin : block->end));
     }
-    *found = has_begin;
+    block->found = has_begin;
     return true;
 }
 
-static void insert_block(Edit *edit, uint32_t at, Str begin, Str end)
+static void insert_block(Edit *edit, const Block *block, uint32_t at)
 {
     Str content = call_str(edit->call, "content"), line;
-    edit_insert(edit, at++, begin);
+    edit_insert(edit, at++, block->begin);
     if (str_ends(content, STR("\n"))) {
         content.len--;
     }
     while (content.len > 0 && str_split_next(&content, '\n', &line)) {
         edit_insert(edit, at++, line);
     }
-    edit_insert(edit, at, end);
+    edit_insert(edit, at, block->end);
 }
 
 bool block_check(Call *call, Outcome *outcome, Error *err)
 {
     Edit edit;
-    Str begin, end;
-    uint32_t first = 0, last = 0;
-    bool found = false;
-    if (!marker_line(call, "BEGIN", &begin, err) || !marker_line(call, "END", &end, err) ||
-        !edit_begin(call, outcome, &edit, err)) {
+    Block block = { .found = false };
+    if (!marker_line(call, "BEGIN", &block.begin, err) ||
+        !marker_line(call, "END", &block.end, err) || !edit_begin(call, outcome, &edit, err)) {
         return false;
     }
     if (edit.skipped) {
         return true;
     }
-    if (!find_block(&edit, begin, end, &first, &last, &found, err)) {
+    if (!find_block(&edit, &block, err)) {
         return false;
     }
-    if (found) {
-        edit_remove(&edit, first, last - first + 1);
-    } else if (!edit_find_place(&edit, &first, err)) {
+    uint32_t at = block.first;
+    if (block.found) {
+        edit_remove(&edit, at, block.last - at + 1);
+    } else if (!edit_find_place(&edit, &at, err)) {
         return false;
     }
     if (!edit_wants_absence(&edit)) {
-        insert_block(&edit, first, begin, end);
+        insert_block(&edit, &block, at);
     }
     return edit_end(&edit, value_is_secret(call_param(call, "content")), outcome, err);
 }

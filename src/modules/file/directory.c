@@ -56,24 +56,32 @@ static void push_change(Call *call, Changes *changes, ChangeKind kind, Str path,
     VEC_PUSH(call->arena, &changes->list, (Change){ .kind = kind, .path = path, .mode = mode });
 }
 
-/* The first change of each kind tells how it was; the rest is counted. */
-static bool plan_attributes(Call *call, Host *host, Changes *changes, Str path,
-                            const FileInfo *info, bool has_mode, mode_t mode, Error *err)
+typedef struct Found {
+    Host *host; /* through which it is reached */
+    Str path;
+    FileInfo info;
+} Found;
+
+/* `mode` is what it shall have; NULL: what it has. The first change of each kind tells how it was; the rest
+ * is counted. */
+static bool plan_attributes(Call *call, Changes *changes, const Found *found, const mode_t *mode,
+                            Error *err)
 {
     const Target *wish = &changes->wish;
+    const FileInfo *info = &found->info;
     bool other_owner = (wish->uid != HOST_KEEP_ID && wish->uid != info->uid) ||
                        (wish->gid != HOST_KEEP_ID && wish->gid != info->gid);
-    bool other_mode = has_mode && info->kind != FILE_LINK && info->mode != mode;
+    bool other_mode = mode != NULL && info->kind != FILE_LINK && info->mode != *mode;
     if ((other_owner || other_mode) && info->kind == FILE_REGULAR &&
-        !host_check_alone(host, path_inside(call, path), err)) {
+        !host_check_alone(found->host, path_inside(call, found->path), err)) {
         return false;
     }
     if (other_owner) {
-        push_change(call, changes, CHANGE_OWNER, path, 0);
+        push_change(call, changes, CHANGE_OWNER, found->path, 0);
         VEC_LAST(&changes->list).before = *info;
     }
-    if (other_mode || (other_owner && has_mode && (mode & 06000) != 0)) {
-        push_change(call, changes, CHANGE_MODE, path, mode);
+    if (other_mode || (other_owner && mode != NULL && (*mode & 06000) != 0)) {
+        push_change(call, changes, CHANGE_MODE, found->path, *mode);
         VEC_LAST(&changes->list).before = *info;
     }
     return true;
@@ -101,7 +109,8 @@ static bool plan_entry(Call *call, Host *inside, Changes *changes, Str path, uns
         bool is_directory = info.kind == FILE_DIRECTORY;
         bool has_mode = is_directory ? changes->wish.has_mode : call_has(call, "file_mode");
         mode_t mode = is_directory ? changes->wish.mode : (mode_t)call_int(call, "file_mode", 0);
-        if (!plan_attributes(call, inside, changes, path, &info, has_mode, mode, err)) {
+        if (!plan_attributes(call, changes, &(Found){ inside, path, info }, has_mode ? &mode : NULL,
+                             err)) {
             return false;
         }
     }
@@ -251,8 +260,8 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
         if (wish->uid != HOST_KEEP_ID || wish->gid != HOST_KEEP_ID) {
             push_change(call, changes, CHANGE_OWNER, path, 0);
         }
-    } else if (!plan_attributes(call, call->host, changes, path, &info, wish->has_mode, wish->mode,
-                                err)) {
+    } else if (!plan_attributes(call, changes, &(Found){ call->host, path, info },
+                                wish->has_mode ? &wish->mode : NULL, err)) {
         return false;
     }
     changes->own = changes->list.len;

@@ -139,40 +139,40 @@ static void cancel(Call *call, Bus *bus, Str path)
     }
 }
 
-static bool transact_on(Call *call, Bus *bus, const char *member, const BusValue *args,
-                        uint32_t arg_count, int64_t timeout_ms, Answer *answer, Error *err)
+static bool transact_on(Call *call, Bus *bus, BusCall start, int64_t timeout_ms, Answer *answer,
+                        Error *err)
 {
-    Str path;
-    if (!begin(call, bus, &path, err)) {
+    if (!begin(call, bus, &start.path, err)) {
         return error_wrap(err, "PackageKit");
     }
-    BusCall start = { SERVICE, path, TRANSACTION, member, args, arg_count };
     if (!bus_call(bus, &start, patience(call, BUS_TIMEOUT_MS), call->arena, NULL, err)) {
-        return error_wrap(err, "PackageKit, %s", member);
+        return error_wrap(err, "PackageKit, %s", start.member);
     }
     if (wait_for_end(call, bus, timeout_ms, answer, err)) {
         return true;
     }
-    cancel(call, bus, path);
+    cancel(call, bus, start.path);
     return false;
 }
 
-/* One method of one transaction, to its end. */
-static bool transact(Call *call, const char *member, const BusValue *args, uint32_t arg_count,
-                     int64_t timeout_ms, Answer *answer, Error *err)
+/* One method of one transaction, which is made for it, to its end. */
+static bool transact(Call *call, BusCall start, int64_t timeout_ms, Answer *answer, Error *err)
 {
     Bus *bus;
     *answer = (Answer){ 0 };
     if (!bus_take(host_shared(call->host), BUS_SYSTEM, &bus, err)) {
         return false;
     }
-    bool ok = transact_on(call, bus, member, args, arg_count, timeout_ms, answer, err);
+    bool ok = transact_on(call, bus, start, timeout_ms, answer, err);
     bus_give(host_shared(call->host), bus);
     return ok;
 }
-#define TRANSACT(call, member, timeout_ms, answer, err, ...)  \
-    transact(call, member, (const BusValue[]){ __VA_ARGS__ }, \
-             COUNT_OF(((const BusValue[]){ __VA_ARGS__ })), timeout_ms, answer, err)
+#define TRANSACT(call, kind, timeout_ms, answer, err, ...)                                         \
+    transact(                                                                                      \
+        call,                                                                                      \
+        (BusCall){                                                                                 \
+            .service = SERVICE, .interface = TRANSACTION, .member = kind, BUS_ARGS(__VA_ARGS__) }, \
+        timeout_ms, answer, err)
 
 static bool fail(const Answer *answer, Error *err)
 {
