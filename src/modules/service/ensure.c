@@ -4,6 +4,7 @@
 #include "modules/service/actions.h"
 #include "modules/service/journal.h"
 #include "modules/service/unit_name.h"
+#include "modules/tool.h"
 
 const ParamSpec ensure_params[] = {
     { "name", PARAM_STRING, .required = true,
@@ -29,7 +30,88 @@ typedef struct Ensure {
     bool started; /* by apply, just now */
 } Ensure;
 
-/* --- Looking --------------------------------------------------------------------------------- */
+/* --- Below another root ----------------------------------------------------------------------- */
+
+/* Units below another root: nothing runs there, but links can be made. Its own systemctl makes
+ * them, with that root as its own, so that nothing leads out of it. */
+
+static const char *const offline[] = { "SYSTEMD_OFFLINE=1", NULL };
+
+static bool run_offline(Call *call, const char *const *argv, ProcessResult *out, Error *err)
+{
+    Tool tool = { .argv = argv, .env = offline };
+    if (!tool_run(call, &tool, out, err)) {
+        return false;
+    }
+    return out->ending == PROCESS_EXITED || tool_failure(call, &tool, out, err);
+}
+
+static bool systemctl(Call *call, const char *verb, Str name, ProcessResult *out, Error *err)
+{
+    const char *unit = arena_copy_c(call->arena, name);
+    return run_offline(call,
+                       (const char *const[]){ "systemctl", "--root=/", "--no-ask-password",
+                                              "--quiet", verb, "--", unit, NULL },
+                       out, err);
+}
+
+/* is-enabled says it with a word and with its exit code; without --quiet the word is printed. */
+static bool ask_state(Call *call, Str name, ProcessResult *out, Error *err)
+{
+    const char *unit = arena_copy_c(call->arena, name);
+    return run_offline(
+        call, (const char *const[]){ "systemctl", "--root=/", "is-enabled", "--", unit, NULL }, out,
+        err);
+}
+
+static bool root_look(Call *call, const Wanted *wanted, Found *out, Error *err)
+{
+    ProcessResult result;
+    *out = (Found){ .unit.name = wanted->name };
+    if (!tool_is_there(call, "systemctl")) {
+        return call_lacks_program(call, "systemctl") ||
+               error_set(err, ERROR_UNAVAILABLE, "the root '%s' has no systemctl",
+                         host_root(call->host));
+    }
+    if (!ask_state(call, wanted->name, &result, err)) {
+        return false;
+    }
+    Str state = str_trim(result.out);
+    out->file_state = str_eq(state, STR("not-found")) ? STR_EMPTY : state;
+    return true;
+}
+
+static bool root_apply(Call *call, const Wanted *wanted, const Todo *todo, Outcome *outcome,
+                       Error *err)
+{
+    static const struct {
+        UnitFileChange change;
+        const char *verb;
+    } order[] = {
+        { UNIT_UNMASK, "unmask" },
+        { UNIT_DISABLE, "disable" },
+        { UNIT_ENABLE, "enable" },
+        { UNIT_MASK, "mask" },
+    };
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        ProcessResult result;
+        if (!todo->changes_file[order[i].change]) {
+            continue;
+        }
+        if (!systemctl(call, order[i].verb, wanted->name, &result, err)) {
+            return false;
+        }
+        outcome->changed = true;
+        if (result.exit_code != 0) {
+            Str said = str_trim(result.error_out);
+            return error_set(err, ERROR_OS, "systemctl %s: %" STR_FMT, order[i].verb,
+                             STR_ARG(said));
+        }
+    }
+    return true;
+}
+
+/* --- Looking ---------------------------------------------------------------------------------- */
 
 static bool look(Manager *manager, const Wanted *wanted, Found *out, Error *err)
 {
@@ -105,8 +187,7 @@ static bool check_root(Call *call, Ensure *ensure, Error *err)
                          "'enabled' and 'masked' can be set",
                          host_root(call->host));
     }
-    return ensure_root_look(call, &ensure->wanted, &ensure->found, err) &&
-           decide(call, ensure, err);
+    return root_look(call, &ensure->wanted, &ensure->found, err) && decide(call, ensure, err);
 }
 
 bool ensure_check(Call *call, Outcome *outcome, Error *err)
@@ -200,7 +281,7 @@ bool ensure_apply(Call *call, Outcome *outcome, Error *err)
 {
     Ensure *ensure = outcome->found;
     if (!host_is_live(call->host)) {
-        return ensure_root_apply(call, &ensure->wanted, &ensure->todo, outcome, err);
+        return root_apply(call, &ensure->wanted, &ensure->todo, outcome, err);
     }
     AUTO_CLEAR(Manager) manager;
     return manager_open(call, &manager, err) && change_files(&manager, ensure, outcome, err) &&

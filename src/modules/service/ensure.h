@@ -47,8 +47,3 @@ void ensure_describe(Call *call, const Wanted *wanted, const Found *found, const
 /* Whether a file in that state is enabled; masked. */
 bool file_state_is_enabled(Str state);
 bool file_state_is_masked(Str state);
-
-/* Below another root: links only, made by its own systemctl. */
-MUST_CHECK bool ensure_root_look(Call *call, const Wanted *wanted, Found *out, Error *err);
-MUST_CHECK bool ensure_root_apply(Call *call, const Wanted *wanted, const Todo *todo,
-                                  Outcome *outcome, Error *err);
