@@ -142,10 +142,6 @@ YamlScalar yaml_schema_resolve(Str text, Value *out);
 /* The same with a tag of the core schema; `text` of any style. Tags that this schema does not
  * know leave the value as if there was none: a string when `quoted`. */
 YamlScalar yaml_schema_resolve_tagged(Str text, Str tag, bool quoted, Value *out);
-/* Whether it is one of the schema, or one of YAML 1.1 that is read as if it was. */
-bool yaml_schema_tag_known(Str tag);
-/* The name of such a tag that is near to `name`. */
-bool yaml_schema_tag_nearest(Str name, Str *out);
 /* Whether a container may have this tag. */
 bool yaml_schema_tag_fits(Str tag, bool is_map);
 /* "str" of "tag:yaml.org,2002:str"; else the whole tag. */

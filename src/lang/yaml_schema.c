@@ -277,12 +277,8 @@ static const struct Tag *tag_find(Str tag)
     return NULL;
 }
 
-bool yaml_schema_tag_known(Str tag)
-{
-    return tag_find(tag) != NULL;
-}
-
-bool yaml_schema_tag_nearest(Str name, Str *out)
+/* The name of such a tag that is near to `name`. */
+static bool find_nearest_tag(Str name, Str *out)
 {
     Suggest suggest = suggest_make(name);
     for (size_t i = 0; i < COUNT_OF(tags); i++) {
@@ -405,7 +401,7 @@ static void add_hint(YamlLoad *load, Str tag, Problem *problem)
     if (name.len > 0 && name.data[0] == '!') {
         name = str_from_offset(name, 1);
     }
-    if (yaml_schema_tag_nearest(name, &nearest)) {
+    if (find_nearest_tag(name, &nearest)) {
         problem->hint =
             arena_format(load->problems->arena, "did you mean '!!%" STR_FMT "'?", STR_ARG(nearest));
         return;
@@ -415,7 +411,7 @@ static void add_hint(YamlLoad *load, Str tag, Problem *problem)
 
 void yaml_tag_check(YamlLoad *load, Str tag, uint32_t at, uint32_t end)
 {
-    if (str_eq(tag, STR("!")) || str_eq(tag, STR("!secret")) || yaml_schema_tag_known(tag) ||
+    if (str_eq(tag, STR("!")) || str_eq(tag, STR("!secret")) || tag_find(tag) != NULL ||
         !yaml_load_has_room(load)) {
         return;
     }

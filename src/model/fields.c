@@ -28,15 +28,6 @@ Problem *site_hint(const SiteLoad *load, const char *code, Value place, const ch
                             STR_ARG(message));
 }
 
-void site_suggest(const SiteLoad *load, Problem *problem, const Suggest *suggest)
-{
-    Str near;
-    if (suggest_found(suggest, &near)) {
-        problem->hint =
-            arena_format(load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near));
-    }
-}
-
 void site_fix(const SiteLoad *load, Problem *problem, Value place, Str text)
 {
     document_fix(load->problems->arena, problem, load->sources, place, text);
@@ -45,8 +36,9 @@ void site_fix(const SiteLoad *load, Problem *problem, Value place, Str text)
 void site_suggest_for(const SiteLoad *load, Problem *problem, Value place, const Suggest *suggest)
 {
     Str near;
-    site_suggest(load, problem, suggest);
     if (suggest_found(suggest, &near)) {
+        problem->hint =
+            arena_format(load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near));
         site_fix(load, problem, place, near);
     }
 }

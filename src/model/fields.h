@@ -67,8 +67,6 @@ Problem *site_hint(const SiteLoad *load, const char *code, Value place, const ch
 void site_fix(const SiteLoad *load, Problem *problem, Value place, Str text);
 /* Adds "did you mean 'X'?", and X as the fix where the problem is about the scalar `place`. */
 void site_suggest_for(const SiteLoad *load, Problem *problem, Value place, const Suggest *suggest);
-/* Adds "did you mean 'X'?". */
-void site_suggest(const SiteLoad *load, Problem *problem, const Suggest *suggest);
 
 /* Adds where the other one is, for what stands there twice. */
 void site_hint_other(const SiteLoad *load, Problem *problem, Value other);

@@ -7,7 +7,8 @@ enum {
 
 const Condition condition_none = { .given = false };
 
-bool retry_parse(const SiteLoad *load, Value given, bool with_until, Retry *out)
+/* `{interval, limit}`, for run options also `until`. */
+static bool retry_parse(const SiteLoad *load, Value given, bool with_until, Retry *out)
 {
     static const Field fields[] = {
         { "interval", FIELD_DURATION },

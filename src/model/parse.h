@@ -17,9 +17,6 @@ static inline SiteLoad site_load_naming(const SiteLoad *load, const SiteNames *n
 bool conditions_parse(const SiteLoad *load, Value given, Condition *when, Condition *success,
                       Condition *proceed);
 
-/* `{interval, limit}`, for run options also `until`. */
-bool retry_parse(const SiteLoad *load, Value given, bool with_until, Retry *out);
-
 /* Overrides what is in `out` with what is given. */
 bool run_options_parse(const SiteLoad *load, Value given, RunOptions *out);
 

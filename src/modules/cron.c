@@ -225,11 +225,6 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
     return target_check_one(call, target, outcome, err);
 }
 
-static bool present_apply(Call *call, Outcome *outcome, Error *err)
-{
-    return target_apply_one(call, outcome, err);
-}
-
 static bool absent_check(Call *call, Outcome *outcome, Error *err)
 {
     FileInfo info;
@@ -291,8 +286,8 @@ static const ParamSpec absent_params[] = {
 };
 
 static const Action actions[] = {
-    { "present", "Ensure that cron runs a command.", present_params, present_check, present_apply,
-      .verify = cron_verify, .claims = cron_claims, .thing = "cron-job name",
+    { "present", "Ensure that cron runs a command.", present_params, present_check,
+      target_apply_one, .verify = cron_verify, .claims = cron_claims, .thing = "cron-job name",
       .wants = "state=present",
       .text = "In a file of its own, /etc/cron.d/NAME. A '%' in the command is an ordinary\n"
               "character here; it gets its backslash by itself. As in a crontab, 'hour: 3'\n"

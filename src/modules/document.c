@@ -2,6 +2,24 @@
 
 #include "modules/file/edit.h"
 
+const ParamSpec document_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
+    { "path", PARAM_ANY, .required = true,
+      .help = "where it is in the file: 'server.port', '/server/port' or a list of keys" },
+    { "value", PARAM_ANY, .decides = "value",
+      .help = "what it is set to: text, number, list, map" },
+    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
+      .help = "whether it shall be in the file" },
+    { "create", PARAM_BOOL, .fallback = "false", .help = "make the file when it is not there" },
+    FILE_WRITE_PARAMS,
+    { 0 },
+};
+
+void document_claims(Arena *arena, const Value *params, List *claims)
+{
+    target_claims(arena, document_params, params, claims);
+}
+
 static void tell_change(Call *call, const DocumentWish *wish, const DocumentChange *change,
                         bool hidden, Outcome *outcome)
 {

@@ -183,11 +183,6 @@ static bool entry_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-static bool entry_apply(Call *call, Outcome *outcome, Error *err)
-{
-    return target_apply_one(call, outcome, err);
-}
-
 static void entry_claims(Arena *arena, const Value *params, List *claims)
 {
     list_push(arena, claims, value_string(STR("path:/etc/hosts")));
@@ -204,7 +199,7 @@ static const ParamSpec entry_params[] = {
 };
 
 static const Action actions[] = {
-    { "entry", "Ensure that /etc/hosts knows a host.", entry_params, entry_check, entry_apply,
+    { "entry", "Ensure that /etc/hosts knows a host.", entry_params, entry_check, target_apply_one,
       .claims = entry_claims, .thing = "host name",
       .text =
           "The name has one address of each family: it is taken from lines with others. Further\n"

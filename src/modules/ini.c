@@ -65,11 +65,6 @@ static bool option_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-static bool option_apply(Call *call, Outcome *outcome, Error *err)
-{
-    return target_apply_one(call, outcome, err);
-}
-
 static void option_claims(Arena *arena, const Value *params, List *claims)
 {
     target_claims(arena, option_params, params, claims);
@@ -77,7 +72,7 @@ static void option_claims(Arena *arena, const Value *params, List *claims)
 
 static const Action actions[] = {
     { "option", "Ensure that an INI file has an option, or does not.", option_params, option_check,
-      option_apply, .claims = option_claims, .thing = "path name", .part = "section option",
+      target_apply_one, .claims = option_claims, .thing = "path name", .part = "section option",
       .wants = "kind=file",
       .text =
           "Comments, order and spacing stay as they are; a new option goes behind a comment that\n"

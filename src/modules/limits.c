@@ -73,11 +73,6 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-static bool present_apply(Call *call, Outcome *outcome, Error *err)
-{
-    return target_apply_one(call, outcome, err);
-}
-
 static void present_claims(Arena *arena, const Value *params, List *claims)
 {
     list_push(arena, claims, value_string(STR("path:/etc/security/limits.d/eden.conf")));
@@ -99,7 +94,7 @@ static const ParamSpec present_params[] = {
 };
 
 static const Action actions[] = {
-    { "present", "Ensure a limit for users.", present_params, present_check, present_apply,
+    { "present", "Ensure a limit for users.", present_params, present_check, target_apply_one,
       .claims = present_claims, .thing = "limit domain", .part = "item type",
       .text =
           "In /etc/security/limits.d/eden.conf, for sessions that start afterwards. Services of\n"

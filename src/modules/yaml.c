@@ -1,27 +1,15 @@
 /* yaml.*: values in YAML files. */
 #include "modules/document.h"
 
-static const ParamSpec value_params[] = { DOCUMENT_PARAMS, { 0 } };
-
 static bool value_check(Call *call, Outcome *outcome, Error *err)
 {
     return document_check(call, &document_yaml, outcome, err);
 }
 
-static bool value_apply(Call *call, Outcome *outcome, Error *err)
-{
-    return target_apply_one(call, outcome, err);
-}
-
-static void value_claims(Arena *arena, const Value *params, List *claims)
-{
-    target_claims(arena, value_params, params, claims);
-}
-
 static const Action actions[] = {
-    { "value", "Ensure that a YAML file has a value at a place, or none.", value_params,
-      value_check, value_apply, .claims = value_claims, .thing = "path name", .part = "path",
-      .wants = "kind=file",
+    { "value", "Ensure that a YAML file has a value at a place, or none.", document_params,
+      value_check, target_apply_one, .claims = document_claims, .thing = "path name",
+      .part = "path", .wants = "kind=file",
       .text =
           "Comments, order, indentation and quotes of the file stay: only the text of the value\n"
           "is changed, and of a map or list only what differs. Maps on the way that are missing\n"

@@ -34,7 +34,7 @@ Str stamp_path(Arena *arena, Str archive)
     return arena_format(arena, PREFIX "%.*s", SHOWN_DIGITS, hex);
 }
 
-bool stamp_is_path(Str path)
+static bool stamp_is_path(Str path)
 {
     return str_starts(path, STR(PREFIX)) && path.len == STR(PREFIX).len + SHOWN_DIGITS;
 }

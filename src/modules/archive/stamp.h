@@ -22,7 +22,6 @@ typedef struct Stamp {
 /* "/.eden-archive-0123456789abcdef", other for each archive, which is its path, or its content
  * where it has none. */
 Str stamp_path(Arena *arena, Str archive);
-bool stamp_is_path(Str path);
 /* One that is absent or that cannot be read is not found. */
 MUST_CHECK bool stamp_read(Host *directory, Arena *arena, Str path, Stamp *out, Error *err);
 MUST_CHECK bool stamp_write(Host *directory, Arena *arena, Str path, const Stamp *stamp,

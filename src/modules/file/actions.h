@@ -34,15 +34,12 @@ void absent_claims(Arena *arena, const Value *params, List *claims);
 
 extern const ParamSpec line_params[];
 bool line_check(Call *call, Outcome *outcome, Error *err);
-bool line_apply(Call *call, Outcome *outcome, Error *err);
 void line_claims(Arena *arena, const Value *params, List *claims);
 
 extern const ParamSpec block_params[];
 bool block_check(Call *call, Outcome *outcome, Error *err);
-bool block_apply(Call *call, Outcome *outcome, Error *err);
 void block_claims(Arena *arena, const Value *params, List *claims);
 
 extern const ParamSpec copy_params[];
 bool copy_check(Call *call, Outcome *outcome, Error *err);
-bool copy_apply(Call *call, Outcome *outcome, Error *err);
 void copy_claims(Arena *arena, const Value *params, List *claims);

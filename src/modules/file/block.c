@@ -91,11 +91,6 @@ bool block_check(Call *call, Outcome *outcome, Error *err)
     return edit_end(&edit, value_is_secret(call_param(call, "content")), outcome, err);
 }
 
-bool block_apply(Call *call, Outcome *outcome, Error *err)
-{
-    return target_apply_one(call, outcome, err);
-}
-
 void block_claims(Arena *arena, const Value *params, List *claims)
 {
     target_claims(arena, block_params, params, claims);

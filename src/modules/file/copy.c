@@ -49,11 +49,6 @@ bool copy_check(Call *call, Outcome *outcome, Error *err)
     return target_check_one(call, target, outcome, err);
 }
 
-bool copy_apply(Call *call, Outcome *outcome, Error *err)
-{
-    return target_apply_one(call, outcome, err);
-}
-
 void copy_claims(Arena *arena, const Value *params, List *claims)
 {
     target_claims(arena, copy_params, params, claims);

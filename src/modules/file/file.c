@@ -1,5 +1,6 @@
 /* file.*: files, directories and links. */
 #include "modules/file/actions.h"
+#include "modules/file/target.h"
 
 static const Action actions[] = {
     { "managed", "Ensure that a file has this content, owner and mode.", managed_params,
@@ -71,8 +72,9 @@ static const Action actions[] = {
       .example = "- name: no more telnet\n"
                  "  file.absent:\n"
                  "    - name: /etc/telnet\n" },
-    { "line", "Ensure that a line is in a file, or is not.", line_params, line_check, line_apply,
-      .claims = line_claims, .thing = "path name", .part = "match|line", .wants = "kind=file",
+    { "line", "Ensure that a line is in a file, or is not.", line_params, line_check,
+      target_apply_one, .claims = line_claims, .thing = "path name", .part = "match|line",
+      .wants = "kind=file",
       .text =
           "With 'match' the last line that the pattern finds becomes the line. Otherwise, when\n"
           "the file has no such line yet, it goes behind the last line that 'after' finds, before\n"
@@ -85,7 +87,7 @@ static const Action actions[] = {
                  "    - line: PasswordAuthentication no\n"
                  "    - create: true\n" },
     { "block", "Ensure that some lines are in a file, between marks.", block_params, block_check,
-      block_apply, .claims = block_claims, .thing = "path name", .part = "marker",
+      target_apply_one, .claims = block_claims, .thing = "path name", .part = "marker",
       .wants = "kind=file",
       .text =
           "The marks are how the block is found again: give each block of a file a 'marker' of\n"
@@ -97,8 +99,8 @@ static const Action actions[] = {
                  "        10.0.0.1 db1\n"
                  "        10.0.0.2 db2\n"
                  "    - create: true\n" },
-    { "copy", "Ensure that a file is the copy of another one.", copy_params, copy_check, copy_apply,
-      .claims = copy_claims, .thing = "path name", .wants = "kind=file",
+    { "copy", "Ensure that a file is the copy of another one.", copy_params, copy_check,
+      target_apply_one, .claims = copy_claims, .thing = "path name", .wants = "kind=file",
       .text =
           "Both are on this machine. The mode is that of the original unless given, without its\n"
           "set-user-ID, set-group-ID and sticky bits.\n",

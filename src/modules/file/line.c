@@ -108,11 +108,6 @@ bool line_check(Call *call, Outcome *outcome, Error *err)
     return edit_end(&edit, value_is_secret(given), outcome, err);
 }
 
-bool line_apply(Call *call, Outcome *outcome, Error *err)
-{
-    return target_apply_one(call, outcome, err);
-}
-
 void line_claims(Arena *arena, const Value *params, List *claims)
 {
     target_claims(arena, line_params, params, claims);
