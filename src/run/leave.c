@@ -14,12 +14,12 @@ enum {
 
 void run_leave_load(Run *run)
 {
-    (void)resume_load(run->config.state, run->arena, run->name, run->home, &run->resume);
+    (void)resume_load(run->config.state, run->arena, run->name, run->home, &run->now.resume);
 }
 
 bool run_came_back(const Run *run, uint32_t step, int64_t *asked_ms)
 {
-    const ResumeStep *asked = resume_find(&run->resume, graph_step(run->graph, step)->id);
+    const ResumeStep *asked = resume_find(&run->now.resume, graph_step(run->graph, step)->id);
     if (asked == NULL || str_eq(asked->boot, value_get_text(run->facts, "boot_id"))) {
         return false;
     }
@@ -60,12 +60,12 @@ static void put_command(Run *run)
                                                     (long long)(config->max_wait_us / 1000)) });
     }
     command_line_put(arena, config, &words);
-    run->resume.argv = ARENA_ARRAY(arena, Str, words.len + 1);
-    run->resume.argv[0] = STR("apply");
-    run->resume.argc = 1;
+    run->now.resume.argv = ARENA_ARRAY(arena, Str, words.len + 1);
+    run->now.resume.argv[0] = STR("apply");
+    run->now.resume.argc = 1;
     for (uint32_t i = 0; i < words.len; i++) {
         const CommandWord *word = &words.items[i];
-        run->resume.argv[run->resume.argc++] =
+        run->now.resume.argv[run->now.resume.argc++] =
             word->option == NULL
                 ? word->value
                 : arena_format(arena, "--%s=%" STR_FMT, word->option, STR_ARG(word->value));
@@ -76,7 +76,7 @@ static void put_command(Run *run)
 
 static void note_step(Run *run, Str id)
 {
-    Resume *resume = &run->resume;
+    Resume *resume = &run->now.resume;
     ResumeStep step = { id, value_get_text(run->facts, "boot_id"), clock_now_ms() };
     for (uint32_t i = 0; i < resume->step_count; i++) {
         if (str_eq(resume->steps[i].id, id)) {
@@ -98,7 +98,7 @@ static const Leave *find_leave(Run *run, bool *resumes)
     const Leave *leave = NULL;
     *resumes = false;
     for (uint32_t i = 0; i < run->steps.count; i++) {
-        const Leave *asked = run->report.items[i].leave;
+        const Leave *asked = run->now.report.items[i].leave;
         if (asked != NULL) {
             note_step(run, graph_step(run->graph, i)->id);
             leave = leave == NULL || asked->kind > leave->kind ? asked : leave;
@@ -112,7 +112,7 @@ static bool ended_well(const Run *run, Str id)
 {
     for (uint32_t i = 0; i < run->steps.count; i++) {
         if (str_eq(graph_step(run->graph, i)->id, id)) {
-            StepResult result = run->report.items[i].status.result;
+            StepResult result = run->now.report.items[i].status.result;
             return result == RESULT_OK || result == RESULT_CHANGED;
         }
     }
@@ -122,7 +122,7 @@ static bool ended_well(const Run *run, Str id)
 /* Steps that did not get to see that the machine came back will the next time. */
 static void drop_settled(Run *run)
 {
-    Resume *resume = &run->resume;
+    Resume *resume = &run->now.resume;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < resume->step_count; i++) {
         if (!ended_well(run, resume->steps[i].id)) {
@@ -183,9 +183,9 @@ static bool note(Run *run, const Directory *state, bool resumes, Error *err)
     if (resumes && !check_guarded(run, err)) {
         return false;
     }
-    run->resume.resumes = resumes;
+    run->now.resume.resumes = resumes;
     put_command(run);
-    return resume_save(state, &run->resume, err) &&
+    return resume_save(state, &run->now.resume, err) &&
            (!resumes || resume_unit_put(run->host, run->arena,
                                         file_absolute(run->arena, run->config.state), err));
 }
@@ -194,16 +194,16 @@ void run_leave_note(Run *run, const Directory *state)
 {
     bool resumes;
     Error err;
-    uint32_t noted = run->resume.step_count;
-    if (run->report.interrupted || run->config.stays) {
+    uint32_t noted = run->now.resume.step_count;
+    if (run->now.report.interrupted || run->config.stays) {
         return;
     }
-    run->leave = find_leave(run, &resumes);
-    if (run->leave != NULL) {
-        run->leave_ready = note(run, state, resumes, &run->leave_error);
+    run->now.leave = find_leave(run, &resumes);
+    if (run->now.leave != NULL) {
+        run->now.leave_ready = note(run, state, resumes, &run->now.leave_error);
     } else if (noted > 0) {
         drop_settled(run);
-        if (!resume_save(state, &run->resume, &err) || !drop_unit(run, &err)) {
+        if (!resume_save(state, &run->now.resume, &err) || !drop_unit(run, &err)) {
             problems_add_as(run->problems, SEVERITY_WARNING, "E0723", NULL, 0, 0,
                             "what was noted for the restart could not be taken away: %s", err.text);
         }
@@ -212,10 +212,10 @@ void run_leave_note(Run *run, const Directory *state)
 
 bool run_leave_ready(const Run *run, Error *err)
 {
-    if (run->leave_ready) {
+    if (run->now.leave_ready) {
         return true;
     }
-    *err = run->leave_error;
+    *err = run->now.leave_error;
     return error_wrap(err, "the machine is not restarted");
 }
 
@@ -244,12 +244,12 @@ const char *run_leaving(const Run *run)
         [LEAVE_REBOOT] = "reboot",
         [LEAVE_POWEROFF] = "poweroff",
     };
-    return run->leave == NULL ? NULL : names[run->leave->kind];
+    return run->now.leave == NULL ? NULL : names[run->now.leave->kind];
 }
 
 bool run_leave(Run *run, Error *err)
 {
-    const Leave *leave = run->leave;
+    const Leave *leave = run->now.leave;
     Str message = arena_format(run->arena, "--message=%" STR_FMT, STR_ARG(leave->message));
     const char *argv[] = { "systemctl", run_leaving(run),
                            leave->message.len > 0 ? arena_copy_c(run->arena, message) : NULL,

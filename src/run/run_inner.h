@@ -1,4 +1,5 @@
-/* What the files of a run share: run_load.c, run_params.c, run_perform.c. Nobody else's. */
+/* What the files of a run share: run_load.c, run_params.c, run_perform.c, run_record.c, leave.c. Nobody
+ * else's. */
 #pragma once
 
 #include "base/str_map.h"
@@ -14,6 +15,23 @@
 #include "run/secrets.h"
 #include "sys/host.h"
 
+/* What exists only from run_perform() on. */
+typedef struct RunState {
+    Executor *executor;     /* NULL: run_perform has not begun */
+    Provisions *provisions; /* of a plan */
+    Contradictions contradictions;
+    uint32_t asking; /* the step whose parameters or conditions are evaluated */
+    LastApplied last;
+    RunReport report;
+    Resume resume;      /* what runs before a restart of the machine left */
+    const Leave *leave; /* how the machine goes down now; NULL: it stays up */
+    bool leave_ready;   /* all that follows is noted; else `leave_error` tells why not */
+    Error leave_error;
+    Str *values; /* by step, for the record: what templates in its parameters came to, as JSON */
+} RunState;
+
+/* All but `now` is what run_load() made, and stays as it is. What evaluating fills in (scope, secrets,
+ * renders) and what is looked up (index, ids) are caches: they do not change what the site means. */
 struct Run {
     RunConfig config;
     Arena *arena;
@@ -30,10 +48,9 @@ struct Run {
     Node node;
     Scope *scope;
     Host *host;
-    Str home; /* where the site lies, from "/" */
-    Str name; /* of the site; empty: it is one file of steps, and its path stands for it */
-    bool
-        checking; /* before the run: the machine is not asked, because steps may change the answer */
+    Str home;      /* where the site lies, from "/" */
+    Str name;      /* of the site; empty: it is one file of steps, and its path stands for it */
+    bool checking; /* the machine is not asked, because steps may change the answer */
     Steps steps;
     Graph *graph;
     Str digest;
@@ -44,18 +61,7 @@ struct Run {
     VEC(Str) filled; /* directories of which steps manage all that is below */
     VEC(Str) late;   /* how paths begin that are known only when their step runs */
 
-    /* While it goes on. */
-    Executor *executor;
-    Provisions *provisions; /* of a plan */
-    Contradictions contradictions;
-    uint32_t asking; /* the step whose parameters or conditions are evaluated */
-    LastApplied last;
-    RunReport report;
-    Resume resume;      /* what runs before a restart of the machine left */
-    const Leave *leave; /* how the machine goes down now; NULL: it stays up */
-    bool leave_ready;   /* all that follows is noted; else `leave_error` tells why not */
-    Error leave_error;
-    Str *values; /* by step, for the record: what templates in its parameters came to, as JSON */
+    RunState now;
 };
 
 /* The parameters of a step, in the order of its row: evaluated, converted, and files, templates and

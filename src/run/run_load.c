@@ -104,8 +104,8 @@ static bool follows_change(const Run *run)
     bool *seen = ARENA_ARRAY(&scratch, bool, graph->steps.count);
     VEC(uint32_t) queue = { 0 };
     memset(seen, 0, graph->steps.count * sizeof *seen);
-    seen[run->asking] = true;
-    VEC_PUSH(&scratch, &queue, run->asking);
+    seen[run->now.asking] = true;
+    VEC_PUSH(&scratch, &queue, run->now.asking);
     for (uint32_t i = 0; i < queue.len; i++) {
         Edges edges = graph_edges(graph, queue.items[i]);
         for (uint32_t k = 0; k < edges.count; k++) {
@@ -138,7 +138,7 @@ static bool ask(void *context, const Action *action, const Value *params, Arena 
         return true;
     }
     /* What it looks for may be what a step before it would make. */
-    if (run->config.planning && run->executor != NULL && follows_change(run)) {
+    if (run->config.planning && run->now.executor != NULL && follows_change(run)) {
         err->kind = ERROR_UNAVAILABLE;
     }
     return false;
@@ -437,8 +437,8 @@ void run_free(Run *run)
     if (run == NULL) {
         return;
     }
-    executor_free(run->executor);
-    provisions_free(run->provisions);
+    executor_free(run->now.executor);
+    provisions_free(run->now.provisions);
     secrets_free(run->secrets);
     renders_clear(&run->renders);
     templates_free(run->templates);
@@ -527,7 +527,7 @@ Str run_site_digest(Run *run)
 
 const StepReport *run_reports(const Run *run)
 {
-    return run->executor == NULL ? NULL : executor_reports(run->executor);
+    return run->now.executor == NULL ? NULL : executor_reports(run->now.executor);
 }
 
 const StepReport *run_result_of(const Run *run, uint32_t step)
@@ -538,5 +538,5 @@ const StepReport *run_result_of(const Run *run, uint32_t step)
 
 const RunReport *run_report(const Run *run)
 {
-    return run->report.items == NULL ? NULL : &run->report;
+    return run->now.report.items == NULL ? NULL : &run->now.report;
 }

@@ -67,7 +67,7 @@ static bool is_claimed(void *context, Call *call, Str path)
 static bool may_come(void *context, Call *call, const char *class, Str name, Str *why)
 {
     const Books *books = context;
-    return provisions_find(books->run->provisions, call->step, class, name, call->arena, why);
+    return provisions_find(books->run->now.provisions, call->step, class, name, call->arena, why);
 }
 
 static bool came_back(void *context, Call *call, int64_t *asked_ms)
@@ -112,7 +112,7 @@ static DynamicOutcome world_evaluate(void *context, uint32_t step, const Dynamic
                                      Arena *arena, Value *out, Problems *problems)
 {
     Run *run = ((World *)context)->run;
-    run->asking = step;
+    run->now.asking = step;
     return scope_evaluate(run->scope, step, dynamic, own, arena, out, problems);
 }
 
@@ -125,10 +125,10 @@ static DynamicOutcome world_params(void *context, uint32_t step, Arena *arena, V
                                    Problems *problems)
 {
     Run *run = ((World *)context)->run;
-    run->asking = step;
+    run->now.asking = step;
     DynamicOutcome outcome = run_params(run, graph_step(run->graph, step), arena, out, problems);
     if (outcome != DYNAMIC_FAILED && contradiction_counts(run->graph, step, true) &&
-        !contradictions_add(&run->contradictions, run->graph, step, out, true, problems)) {
+        !contradictions_add(&run->now.contradictions, run->graph, step, out, true, problems)) {
         return DYNAMIC_FAILED;
     }
     return outcome;
@@ -162,7 +162,7 @@ static Cause world_cause(void *context, uint32_t step, const Value *params)
     if (params == NULL || of->spec->action->repeats) {
         return CAUSE_NONE;
     }
-    return last_applied_cause(&run->last, of->id, wanted(run, step, params));
+    return last_applied_cause(&run->now.last, of->id, wanted(run, step, params));
 }
 
 /* Whoever listens pays with the reaction at the end, and everything then. What is listened to may
@@ -185,7 +185,7 @@ static void forgive_debts(Books *books)
     Run *run = books->run;
     Error err;
     for (uint32_t i = 0; i < run->graph->steps.count; i++) {
-        const StepReport *report = &executor_reports(run->executor)[i];
+        const StepReport *report = &executor_reports(run->now.executor)[i];
         Str id = graph_step(run->graph, i)->id;
         if (report->declined && report->status.result == RESULT_SKIPPED) {
             note_written(books, journal_paid(books->journal, id, 0,
@@ -199,20 +199,20 @@ static void world_ended(void *context, Work work, const Value *params)
     const World *world = context;
     Run *run = world->run;
     const Step *step = graph_step(run->graph, work.step);
-    const StepReport *report = &executor_reports(run->executor)[work.step];
+    const StepReport *report = &executor_reports(run->now.executor)[work.step];
     StepResult result = report->status.result;
-    if (run->provisions != NULL) {
-        provisions_settle(run->provisions, work.step, result);
+    if (run->now.provisions != NULL) {
+        provisions_settle(run->now.provisions, work.step, result);
     }
     if (world->books == NULL) {
         return;
     }
     if (params != NULL && !step->spec->action->repeats &&
         (result == RESULT_OK || result == RESULT_CHANGED)) {
-        last_applied_set(&run->last, step->id, wanted(run, work.step, params));
+        last_applied_set(&run->now.last, step->id, wanted(run, work.step, params));
     }
     if (params != NULL) {
-        run->values[work.step] = run_record_values(run, step, params);
+        run->now.values[work.step] = run_record_values(run, step, params);
     }
     pay_debts(world->books, step, work, report);
 }
@@ -384,11 +384,11 @@ static void books_close(Books *books)
 
 static bool load_last_applied(Run *run, Error *err)
 {
-    last_applied_init(&run->last, run->arena, run->name, run->home);
+    last_applied_init(&run->now.last, run->arena, run->name, run->home);
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
     Error missing;
     return !directory_open(run->config.state, &state, &missing) ||
-           last_applied_load(&run->last, &state, run->problems, err);
+           last_applied_load(&run->now.last, &state, run->problems, err);
 }
 
 static void warn(Run *run, const char *code, const char *what, const char *why)
@@ -413,7 +413,7 @@ static bool books_finish(Books *books, Error *err)
 {
     Run *run = books->run;
     if (run->config.job_count == 0) {
-        last_applied_drop(&run->last, lacks_step, run);
+        last_applied_drop(&run->now.last, lacks_step, run);
     }
     if (!host_sync(run->host, err)) {
         return false;
@@ -425,10 +425,10 @@ static bool books_finish(Books *books, Error *err)
         warn(run, "E0716", "what was kept of earlier runs could not be cleared", why.text);
     }
     save_record(run, books);
-    if (!last_applied_save(&run->last, &books->state, &why)) {
+    if (!last_applied_save(&run->now.last, &books->state, &why)) {
         warn(run, "E0717", "what was applied could not be noted", why.text);
     }
-    Str result = str_from_c(step_result_name(run_report_result(&run->report)));
+    Str result = str_from_c(step_result_name(run_report_result(&run->now.report)));
     note_written(books, journal_end(books->journal, result, &why));
     if (atomic_load(&books->unwritten)) {
         warn(run, "E0715", "not everything could be written to the journal", run->config.state);
@@ -438,14 +438,14 @@ static bool books_finish(Books *books, Error *err)
 
 static void fill_report(Run *run)
 {
-    run->report = (RunReport){ .planning = run->config.planning,
-                               .interrupted = executor_was_interrupted(run->executor),
-                               .timed_out = executor_timed_out(run->executor),
-                               .node = secrets_scrub(run->secrets, run->node.name, run->arena),
-                               .order = run->config.order,
-                               .steps = &run->graph->steps,
-                               .items = (StepReport *)executor_reports(run->executor),
-                               .duration_us = executor_duration_us(run->executor) };
+    run->now.report = (RunReport){ .planning = run->config.planning,
+                                   .interrupted = executor_was_interrupted(run->now.executor),
+                                   .timed_out = executor_timed_out(run->now.executor),
+                                   .node = secrets_scrub(run->secrets, run->node.name, run->arena),
+                                   .order = run->config.order,
+                                   .steps = &run->graph->steps,
+                                   .items = (StepReport *)executor_reports(run->now.executor),
+                                   .duration_us = executor_duration_us(run->now.executor) };
 }
 
 static void note_wait(void *context, Call *call, Str why)
@@ -462,13 +462,13 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                     const uint16_t *owed)
 {
     World world = { run, books };
-    contradictions_init(&run->contradictions, run->arena);
+    contradictions_init(&run->now.contradictions, run->arena);
     /* A plan keeps no books, but what other steps take care of counts there too. */
     Books none = { .run = run };
     CallServices services = { .context = books != NULL ? books : &none,
                               .keep = books != NULL ? keep_before : NULL,
                               .is_claimed = is_claimed,
-                              .may_come = run->provisions != NULL ? may_come : NULL,
+                              .may_come = run->now.provisions != NULL ? may_come : NULL,
                               .waits = note_wait,
                               .progress = note_progress,
                               .scrub = scrub_for_call,
@@ -494,17 +494,17 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                                   .view = *view,
                                   .interrupts = interrupts,
                                   .owed = owed };
-    run->executor = executor_new(run->arena, &settings);
-    scope_set_run(run->scope, &run->graph->steps, executor_reports(run->executor),
+    run->now.executor = executor_new(run->arena, &settings);
+    scope_set_run(run->scope, &run->graph->steps, executor_reports(run->now.executor),
                   run->config.planning);
-    executor_run(run->executor);
+    executor_run(run->now.executor);
     fill_report(run);
 }
 
 static bool plan(Run *run, const RunView *view, int interrupts)
 {
     host_plan_begin(run->host);
-    run->provisions = provisions_new(run->graph);
+    run->now.provisions = provisions_new(run->graph);
     DebtBook book;
     Error err;
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
@@ -515,7 +515,7 @@ static bool plan(Run *run, const RunView *view, int interrupts)
                         "what is owed cannot be read: %s", err.text);
     }
     execute(run, NULL, view, interrupts, find_debts(run, &book, &book, NULL));
-    run->report.owed = list_debts(run, &book);
+    run->now.report.owed = list_debts(run, &book);
     return true;
 }
 
@@ -527,7 +527,7 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
         return false;
     }
     books->id = run_id_make(run->arena);
-    run->values = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof(Str));
+    run->now.values = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof(Str));
     debts_of_graph(run->arena, run->graph, run->name, run->home, &edges, &edge_count);
     for (uint32_t i = 0; i < edge_count; i++) {
         edges[i].unit = secrets_scrub(run->secrets, edges[i].unit, run->arena);
@@ -543,8 +543,8 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
     host_set_sync(run->host, SYNC_LATER);
     execute(run, books, view, interrupts, owed);
     forgive_debts(books);
-    run->report.owed = list_debts(run, journal_debts(books->journal));
-    run->report.run = books->id;
+    run->now.report.owed = list_debts(run, journal_debts(books->journal));
+    run->now.report.run = books->id;
     if (!books_finish(books, err)) {
         return false;
     }

@@ -285,7 +285,7 @@ static void put_step(Writer *writer, const Step *step, const StepReport *report)
     put_kinds(out, "untargeted", step->untargeted);
     put_edges(writer, step, file);
     put_params(writer, spec, file);
-    Str values = writer->run->values == NULL ? STR_EMPTY : writer->run->values[step->index];
+    Str values = writer->run->now.values == NULL ? STR_EMPTY : writer->run->now.values[step->index];
     if (values.len > 0) {
         put_name(out, "values");
         buf_put(out, values);
@@ -442,7 +442,7 @@ static void put_turn(Writer *writer, const Turn *turn, const Asked *asked)
 static void put_run(Writer *writer)
 {
     Run *run = writer->run;
-    const RunReport *report = &run->report;
+    const RunReport *report = &run->now.report;
     RunRecord *record = writer->record;
     run_record_set_text(record, "at", utc_text(run->arena, clock_now_ms()));
     run_record_set_text(record, "command", run->config.command);
@@ -486,10 +486,10 @@ void run_record_fill(RunRecord *record, Run *run)
     buf_put_char(out, '[');
     for (uint32_t i = 0; i < run->graph->steps.count; i++) {
         buf_put(out, i == 0 ? STR("\n") : STR(",\n"));
-        put_step(&writer, graph_step(run->graph, i), &run->report.items[i]);
+        put_step(&writer, graph_step(run->graph, i), &run->now.report.items[i]);
     }
     buf_put(out, STR("]"));
-    const Turns *turns = executor_turns(run->executor);
+    const Turns *turns = executor_turns(run->now.executor);
     (void)run_record_begin(record, "turns");
     buf_put_char(out, '[');
     for (uint32_t i = 0; i < turns->list.len; i++) {
@@ -498,7 +498,7 @@ void run_record_fill(RunRecord *record, Run *run)
         put_turn(&writer, turn, &turns->asked.items[turn->first_asked]);
     }
     buf_put(out, STR("]"));
-    if (run->report.owed != NULL) {
-        run_record_set(record, "owed", value_list(run->report.owed));
+    if (run->now.report.owed != NULL) {
+        run_record_set(record, "owed", value_list(run->now.report.owed));
     }
 }

@@ -35,7 +35,7 @@ static void prepare(World *world, Folder *folder)
         .steps = world->graph.steps,
         .graph = &world->graph,
         .home = STR("/srv/site"),
-        .report = { .items = world->reports },
+        .now.report = { .items = world->reports },
         .config = { .path = "/nowhere/site", .root = "/", .state = state, .etc = "/nowhere/etc" }
     };
     assert_int_equal(mkdir(state, 0700), 0);
@@ -68,9 +68,9 @@ static void the_strongest_of_several_wishes_counts(void **state)
             run_leave_note(&world.run, &world.state);
             bool resumes = first == LEAVE_REBOOT || last == LEAVE_REBOOT;
             assert_int_equal(run_leave_ready(&world.run, &err), !resumes);
-            assert_int_equal(world.run.leave->kind, first > last ? first : last);
+            assert_int_equal(world.run.now.leave->kind, first > last ? first : last);
             /* Of two that are as strong, the first one has its delay and its message. */
-            assert_ptr_equal(world.run.leave, first >= last ? &wishes[0] : &wishes[1]);
+            assert_ptr_equal(world.run.now.leave, first >= last ? &wishes[0] : &wishes[1]);
             Resume noted;
             assert_int_equal(resume_load(world.run.config.state, &folder->arena, STR_EMPTY,
                                          STR("/srv/site"), &noted),
@@ -95,13 +95,13 @@ static void without_a_wish_the_machine_stays_up(void **state)
     World world;
     prepare(&world, folder);
     run_leave_note(&world.run, &world.state);
-    assert_null(world.run.leave);
+    assert_null(world.run.now.leave);
     assert_null(run_leaving(&world.run));
     Leave wish = { .kind = LEAVE_REBOOT };
     world.reports[1].leave = &wish;
-    world.run.report.interrupted = true; /* who interrupts a run wants to look first */
+    world.run.now.report.interrupted = true; /* who interrupts a run wants to look first */
     run_leave_note(&world.run, &world.state);
-    assert_null(world.run.leave);
+    assert_null(world.run.now.leave);
     finish(&world, folder);
 }
 
