@@ -33,14 +33,8 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
     if (!check_name(name, err)) {
         return false;
     }
-    change->target = (Target){ .path = HOSTNAME,
-                               .new_mode = FILE_MODE_NEW,
-                               .uid = HOST_KEEP_ID,
-                               .gid = HOST_KEEP_ID,
-                               .parents = true,
-                               .validate = value_missing() };
-    target_set_content(&change->target,
-                       value_string(arena_format(call->arena, "%" STR_FMT "\n", STR_ARG(name))));
+    change->target = target_of_system(HOSTNAME);
+    target_set_line(call, &change->target, name);
     if (!target_check_one(call, &change->target, outcome, err)) {
         return false;
     }

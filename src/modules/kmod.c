@@ -114,16 +114,9 @@ static bool loaded_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (call_bool(call, "persist")) {
-        change->file =
-            (Target){ .path = arena_format(call->arena, "/etc/modules-load.d/%" STR_FMT ".conf",
-                                           STR_ARG(name)),
-                      .new_mode = FILE_MODE_NEW,
-                      .uid = HOST_KEEP_ID,
-                      .gid = HOST_KEEP_ID,
-                      .parents = true,
-                      .validate = value_missing() };
-        target_set_content(&change->file, value_string(arena_format(call->arena, "%" STR_FMT "\n",
-                                                                    STR_ARG(name))));
+        change->file = target_of_system(
+            arena_format(call->arena, "/etc/modules-load.d/%" STR_FMT ".conf", STR_ARG(name)));
+        target_set_line(call, &change->file, name);
         if (!target_check_one(call, &change->file, outcome, err)) {
             return false;
         }

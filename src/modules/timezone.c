@@ -48,13 +48,8 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
     change->link = arena_format(call->arena, "/usr/share/zoneinfo/%" STR_FMT, STR_ARG(zone));
     change->set_link = !str_ends(now, change->link);
     if (debian.kind != FILE_ABSENT) {
-        change->name_file = (Target){ .path = TIMEZONE,
-                                      .new_mode = FILE_MODE_NEW,
-                                      .uid = HOST_KEEP_ID,
-                                      .gid = HOST_KEEP_ID,
-                                      .validate = value_missing() };
-        target_set_content(&change->name_file, value_string(arena_format(
-                                                   call->arena, "%" STR_FMT "\n", STR_ARG(zone))));
+        change->name_file = target_of_system(TIMEZONE);
+        target_set_line(call, &change->name_file, zone);
         if (!target_check_one(call, &change->name_file, outcome, err)) {
             return false;
         }

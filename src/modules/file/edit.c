@@ -101,12 +101,7 @@ bool edit_begin_system(Call *call, Str path, Edit *edit, Error *err)
 {
     *edit = (Edit){ .call = call, .target = ARENA_NEW(call->arena, Target), .ends_line = true };
     Target *target = edit->target;
-    *target = (Target){ .path = path,
-                        .new_mode = FILE_MODE_NEW,
-                        .uid = HOST_KEEP_ID,
-                        .gid = HOST_KEEP_ID,
-                        .parents = true,
-                        .validate = value_missing() };
+    *target = target_of_system(path);
     return host_look(call->host, call->arena, path, FILE_CONTENT_MAX, &target->before, &target->old,
                      err) &&
            (target->before.kind == FILE_ABSENT || take_lines(edit, err));

@@ -71,6 +71,22 @@ bool target_wish(Call *call, Str path, Target *target, Error *err)
     return target_wish_attributes(call, target, err) && read_backup(call, target, err);
 }
 
+Target target_of_system(Str path)
+{
+    return (Target){ .path = path,
+                     .new_mode = FILE_MODE_NEW,
+                     .uid = HOST_KEEP_ID,
+                     .gid = HOST_KEEP_ID,
+                     .parents = true,
+                     .validate = value_missing() };
+}
+
+void target_set_line(Call *call, Target *target, Str line)
+{
+    target_set_content(target,
+                       value_string(arena_format(call->arena, "%" STR_FMT "\n", STR_ARG(line))));
+}
+
 void target_set_content(Target *target, Value content)
 {
     target->has_content = true;

@@ -72,7 +72,11 @@ MUST_CHECK bool target_wish_people(Call *call, Target *target, Error *err);
 MUST_CHECK bool target_wish_attributes(Call *call, Target *target, Error *err);
 /* These, and all the rest of FILE_WRITE_PARAMS. */
 MUST_CHECK bool target_wish(Call *call, Str path, Target *target, Error *err);
+/* A file of the system, without parameters for it: one that is there keeps owner and mode. */
+Target target_of_system(Str path);
 void target_set_content(Target *target, Value content);
+/* The same, as one line. */
+void target_set_line(Call *call, Target *target, Str line);
 /* That it shall have, once `before` is known. */
 mode_t target_mode(const Target *target);
 
