@@ -212,7 +212,8 @@ static const char *const *make_environment(Call *call, Scratch *scratch, bool as
     set(call, &env, "ANSIBLE_STDOUT_CALLBACK", STR("default"));
     set(call, &env, "ANSIBLE_HOME", scratch_path(scratch, "home"));
     set(call, &env, "ANSIBLE_LOCAL_TEMP", scratch_path(scratch, "local"));
-    if (!call_has(call, "inventory")) { /* on this machine nothing is left elsewhere */
+    /* Otherwise Ansible creates ~/.ansible/tmp, also on this machine if the inventory lists it. */
+    if (asks || !call_has(call, "inventory")) {
         set(call, &env, "ANSIBLE_REMOTE_TEMP", scratch_path(scratch, "remote"));
     }
     if (asks) { /* ansible.cfg may name files for both, and a check leaves nothing behind */
