@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/hex.h"
+#include "base/json_text.h"
 #include "lang/json.h"
 #include "lang/record.h"
 #include "pki/trust_notice.h"
@@ -28,8 +29,26 @@ _Static_assert((int)SESSION_LOGS_BYTES + (int)SESSION_BODIES_BYTES < (int)STORE_
 
 /* --- Marks ------------------------------------------------------------------------------------- */
 
-DEFINE_ENUM_NAMES(SessionLimit, session_limit, [SESSION_LIMIT_NONE] = "none",
-                  [SESSION_LIMIT_RATE] = "rate", [SESSION_LIMIT_RESULTS] = "results")
+static bool limit_decode(Arena *arena, Value value, void *member, Error *err)
+{
+    Str name = value_str(value);
+    if (name.len > SESSION_LIMIT_MAX) {
+        return error_set(err, ERROR_INVALID, "longer than the %d bytes that it may have",
+                         SESSION_LIMIT_MAX);
+    }
+    if (!str_eq_c(name, "none")) {
+        memcpy(member, name.data, name.len);
+    }
+    return true;
+}
+
+static void limit_encode(const void *member, Buf *out)
+{
+    const char *name = member;
+    json_text_put(out, name[0] == '\0' ? STR("none") : str_from_c(name));
+}
+
+static const RecordCodec limit_codec = { limit_decode, limit_encode, NULL };
 
 static bool epoch_decode(Arena *arena, Value value, void *member, Error *err)
 {
@@ -64,8 +83,8 @@ static const RecordField mark_fields[] = {
       .help = "bytes of its results" },
     { "limited_ms", RECORD_INT, RECORD_INT_AT(SessionMark, limited_ms), .is_printed = true,
       .help = "when it met a limit last" },
-    { "limit", RECORD_CHOICE, RECORD_ENUM_AT(SessionMark, limit, session_limit), .is_printed = true,
-      .help = "which one" },
+    { "limit", RECORD_TEXT, RECORD_CODED_AT(SessionMark, limit, char *, limit_codec),
+      .is_printed = true, .is_plain = true, .help = "which one" },
     { RECORD_UNKNOWN_AT(SessionMark, unknown) },
     { 0 },
 };

@@ -27,21 +27,20 @@ enum {
 
 /* --- How far a node is: "eden.session/1" under sessions/<node> --------------------------------- */
 
-/* Which limit of its budget a node has met last (service/node_budget.h). */
-typedef enum SessionLimit {
-    SESSION_LIMIT_NONE,
-    SESSION_LIMIT_RATE,    /* its records had to wait */
-    SESSION_LIMIT_RESULTS, /* its results were refused */
-} SessionLimit;
-DECLARE_ENUM_NAMES(SessionLimit, session_limit) /* "none", "rate", "results" */
+/* Which limit of its budget a node has met last (service/node_budget.h). A newer server may know others. */
+#define SESSION_LIMIT_RATE    "rate"    /* its records had to wait */
+#define SESSION_LIMIT_RESULTS "results" /* its results were refused */
+enum {
+    SESSION_LIMIT_MAX = 15 /* bytes */
+};
 
 typedef struct SessionMark {
     SessionCursor cursor;
-    uint64_t lost;      /* logs that the node had to drop, ever */
-    uint64_t stored;    /* about so many bytes of its results */
-    int64_t limited_ms; /* when it met a limit last; 0: never */
-    SessionLimit limit;
-    Value unknown; /* what a newer server wrote */
+    uint64_t lost;                     /* logs that the node had to drop, ever */
+    uint64_t stored;                   /* about so many bytes of its results */
+    int64_t limited_ms;                /* when it met a limit last; 0: never */
+    char limit[SESSION_LIMIT_MAX + 1]; /* which one; empty: none */
+    Value unknown;                     /* what a newer server wrote */
 } SessionMark;
 
 Str session_mark_print(Arena *arena, const SessionMark *mark);

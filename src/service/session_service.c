@@ -1,5 +1,6 @@
 #include "service/session_service.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -211,10 +212,10 @@ static SessionMark next_mark(Session *session, SessionCursor to, const SessionWr
     mark.stored += (uint64_t)writes->results_bytes;
     if (writes->results_refused) {
         node_budget_recount(session->budget);
-        mark.limit = SESSION_LIMIT_RESULTS;
+        snprintf(mark.limit, sizeof mark.limit, SESSION_LIMIT_RESULTS);
         mark.limited_ms = now;
     } else if (session->is_delayed) {
-        mark.limit = SESSION_LIMIT_RATE;
+        snprintf(mark.limit, sizeof mark.limit, SESSION_LIMIT_RATE);
         mark.limited_ms = now;
     }
     return mark;

@@ -209,7 +209,7 @@ static void test_marks_lead_there_and_back(void **state)
         assert_int_equal(back.lost, marks[i].lost);
         assert_int_equal(back.stored, marks[i].stored);
         assert_int_equal(back.limited_ms, marks[i].limited_ms);
-        assert_int_equal(back.limit, marks[i].limit);
+        assert_string_equal(back.limit, marks[i].limit);
     }
     assert_str(session_mark_print(arena, &marks[0]),
                "{\"format\":\"eden.session/1\",\"epoch\":\"0000000000abcdef\",\"sequence\":7,"
@@ -230,6 +230,18 @@ static void test_marks_lead_there_and_back(void **state)
         assert_false(session_mark_read(arena, str_slice(whole, 0, len), &back, &err));
         assert_int_equal(err.kind, ERROR_INVALID);
     }
+}
+
+/* A limit that only a newer server knows is no reason to refuse the node a session. */
+static void test_a_limit_of_a_newer_server_is_kept(void **state)
+{
+    Arena *arena = *state;
+    Str text = STR("{\"format\":\"eden.session/1\",\"epoch\":\"0000000000abcdef\",\"sequence\":7,"
+                   "\"lost\":0,\"stored\":0,\"limited_ms\":5,\"limit\":\"sessions\"}");
+    SessionMark mark;
+    Error err;
+    assert_true(session_mark_read(arena, text, &mark, &err));
+    assert_true(str_eq(session_mark_print(arena, &mark), text));
 }
 
 static void test_fields_of_a_newer_server_stay_in_the_mark(void **state)
@@ -281,6 +293,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_marks_lead_there_and_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fields_of_a_newer_server_stay_in_the_mark, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_a_limit_of_a_newer_server_is_kept, set_up, tear_down),
         cmocka_unit_test(test_what_was_lost_is_a_number_of_json),
         cmocka_unit_test_setup_teardown(test_unknown_kinds_are_refused_one_by_one, set_up,
                                         tear_down),
