@@ -177,12 +177,15 @@ bool host_check_maker(Host *host, Arena *arena, Str path, const FileInfo *info, 
     }
     bool open = fstat(entry.directory, &above) != 0 || (above.st_mode & S_IWOTH) != 0;
     host_entry_close(&entry);
-    return !open || error_set(err, ERROR_DENIED,
-                              "%" STR_FMT ": this %s belongs to user '%" STR_FMT
-                              "', who could change it later; everybody can create files in the "
-                              "directory above it. Set 'owner', or remove it",
-                              STR_ARG(path), file_kind_name(info->kind),
-                              STR_ARG(host_user_name(host, arena, info->uid)));
+    const char *advice = info->kind == FILE_DIRECTORY ? "Remove it, or set 'owner' to that user"
+                                                      : "Set 'owner', or remove it";
+    return !open ||
+           error_set(err, ERROR_DENIED,
+                     "%" STR_FMT ": this %s belongs to user '%" STR_FMT
+                     "', who could change it later; everybody can create files in the directory "
+                     "above it. %s",
+                     STR_ARG(path), file_kind_name(info->kind),
+                     STR_ARG(host_user_name(host, arena, info->uid)), advice);
 }
 
 /* --- Directories --------------------------------------------------------------------------- */

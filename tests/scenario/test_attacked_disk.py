@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tarfile
 
 from cluster_world import is_alive, join
 from events import wait_until
@@ -179,8 +180,12 @@ steps:
   file.managed: {name: /tmp/secret, content: !secret hunter2-hunter2 OWNER}
 - name: copy
   file.copy: {name: /tmp/copy, source: /etc/source OWNER}
+- name: line
+  file.line: {name: /tmp/line, line: !secret hunter2-hunter2 OWNER}
 - name: folder
   file.directory: {name: /tmp/folder OWNER}
+- name: archive
+  archive.extracted: {name: /tmp/folder/, source: /etc/archive OWNER}
 """
 
 
@@ -191,10 +196,12 @@ def test_who_was_first_in_a_directory_for_everybody_does_not_own_what_is_put_the
         (root / name).mkdir(parents=True)
     (root / "tmp").chmod(0o1777)
     (root / "etc/source").write_text("source")
-    for name in ("other", "same", "secret", "copy"):
+    with tarfile.open(root / "etc/archive", "w") as archive:
+        archive.add(root / "etc/source", "member")
+    for name in ("other", "same", "secret", "copy", "line"):
         (root / "tmp" / name).write_text(name)
         (root / "tmp" / name).chmod(0o600)
-    for name in ("other", "same", "secret", "copy", "folder"):
+    for name in ("other", "same", "secret", "copy", "line", "folder"):
         os.chown(root / "tmp" / name, SOMEBODY, SOMEBODY)
     (root / "home/ann/conf").write_text("old")
     for name in ("home/ann", "home/ann/conf"):
@@ -204,13 +211,15 @@ def test_who_was_first_in_a_directory_for_everybody_does_not_own_what_is_put_the
     words = ("--root", root, "--state-dir", tmp_path / "state", "-o", "json")
     for command in ("plan", "apply"):
         told = json.loads(eden(command, steps, *words).stdout)["steps"]
-        assert len(told) == 5
+        assert len(told) == 7
         for step in told:
             assert f"belongs to user '{SOMEBODY}', who could change it" in step["error"]["message"]
     assert (root / "tmp/secret").read_text() == "secret"
+    assert (root / "tmp/line").read_text() == "line"
     held = [open(root / "tmp" / name, "r+") for name in ("other", "same", "secret", "copy")]
     steps.write_text(FOR_EVERYBODY.replace(" OWNER", ', owner: "0"'))
-    assert eden("apply", steps, *words).returncode == 0
+    told = json.loads(eden("apply", steps, *words).stdout)["steps"]
+    assert [step["name"] for step in told if step["result"] == "failed"] == ["folder", "archive"]
     for file in held:
         file.write("evil")
         file.close()
@@ -218,7 +227,9 @@ def test_who_was_first_in_a_directory_for_everybody_does_not_own_what_is_put_the
                           ("copy", "source")):
         path = root / "tmp" / name
         assert (path.read_text(), path.stat().st_uid) == (content, 0)
-    assert (root / "tmp/folder").stat().st_uid == 0
+    assert (root / "tmp/folder").stat().st_uid == SOMEBODY
+    steps.write_text(FOR_EVERYBODY.replace(" OWNER", f', owner: "{SOMEBODY}"'))
+    assert eden("apply", steps, *words).returncode == 0
     # Among the files of a user, what is written stays theirs.
     steps.write_text("steps: [{name: a, file.managed: {name: /home/ann/conf, content: new}}]\n")
     assert eden("apply", steps, *words).returncode == 0

@@ -319,6 +319,10 @@ bool extracted_check(Call *call, Outcome *outcome, Error *err)
         return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
                          STR_ARG(extraction->path), file_kind_name(kind));
     }
+    if (extraction->wish.uid != extraction->directory.uid &&
+        !host_check_maker(call->host, call->arena, extraction->path, &extraction->directory, err)) {
+        return false;
+    }
     if (!look_inside(call, extraction, outcome, err)) {
         return false;
     }

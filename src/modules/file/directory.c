@@ -250,7 +250,8 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
                          STR_ARG(path), file_kind_name(info.kind));
     }
     const Target *wish = &changes->wish;
-    if (wish->uid == HOST_KEEP_ID && !wish->people_missing &&
+    /* What is in it would stay theirs. */
+    if (wish->uid != info.uid && !wish->people_missing &&
         !host_check_maker(call->host, call->arena, path, &info, err)) {
         return false;
     }

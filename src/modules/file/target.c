@@ -306,7 +306,8 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         (before->kind == FILE_LINK && !target->has_content)) {
         return refuse_kind(target, err);
     }
-    if (target->has_content && !target->is_edit && !target_check_maker(call, target, err)) {
+    if (target->has_content && (!target->is_edit || target->secret) &&
+        !target_check_maker(call, target, err)) {
         return false;
     }
     bool same_content =
