@@ -57,5 +57,5 @@ def test_a_plan_says_which_program_a_root_lacks(eden, root, target):
     assert "there is no program '/bin/sh': it is a link to '" in done.stdout
     assert "nowhere/sh', which does not exist" in done.stdout
     (root / "nowhere").mkdir()
-    (root / "nowhere/sh").write_text("")
+    (root / "nowhere/sh").touch(0o755)
     assert eden("plan", "run.yaml", "--root", root).returncode == 0
