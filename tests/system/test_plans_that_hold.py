@@ -74,9 +74,9 @@ OBSTACLES = {
         "cmd", "there is no program '/opt/tool'",
         command("printf '#!/bin/sh\\n' > /opt/tool; chmod 755 /opt/tool")),
     "program that is not executable": (
-        step("it", "cmd.run", cmd=["/etc/hostname"]),
-        "cmd", "'/etc/hostname' is not executable",
-        command("chmod 755 /etc/hostname")),
+        step("it", "cmd.run", cmd=["/etc/issue"]),
+        "cmd", "'/etc/issue' is not executable",
+        command("printf '#!/bin/sh\\n' > /etc/issue; chmod 755 /etc/issue")),
     "program of PATH": (
         step("it", "cmd.run", cmd=["nosuchtool", "--all"]),
         "cmd", "there is no program 'nosuchtool' in PATH",
