@@ -60,6 +60,15 @@ static void refuse_silent(const Asking *asking)
     call_fail(call, &err);
 }
 
+/* The node may say any number. */
+static int64_t clock_ahead_ms(const SessionPing *ping)
+{
+    int64_t ahead_ms;
+    bool is_far = __builtin_sub_overflow(ping->node_ms, ping->server_ms, &ahead_ms) ||
+                  __builtin_add_overflow(ahead_ms, ping->round_trip_ms / 2, &ahead_ms);
+    return !is_far ? ahead_ms : ping->node_ms > 0 ? INT64_MAX : -INT64_MAX;
+}
+
 static void pinged(void *context, const SessionPing *ping, const Error *err)
 {
     const Asking *asking = context;
@@ -77,8 +86,7 @@ static void pinged(void *context, const SessionPing *ping, const Error *err)
     json_out_text(&json, "node", call->part);
     json_out_int(&json, "round_trip_ms", ping->round_trip_ms);
     json_out_time(&json, "node_time", ping->node_ms);
-    json_out_int(&json, "clock_ahead_ms",
-                 ping->node_ms + ping->round_trip_ms / 2 - ping->server_ms);
+    json_out_int(&json, "clock_ahead_ms", clock_ahead_ms(ping));
     json_out_close(&json, '}');
     call_answer(call, 200, &json);
 }

@@ -32,10 +32,11 @@ typedef struct Fixture {
     Api *api;
     HttpServer *server;
     Address address;
-    Caller caller; /* who calls, whoever it is */
-    bool is_away;  /* the node has no session */
-    bool is_deaf;  /* pings are not answered */
-    bool is_slow;  /* nor given up */
+    Caller caller;   /* who calls, whoever it is */
+    bool is_away;    /* the node has no session */
+    bool is_deaf;    /* pings are not answered */
+    bool is_slow;    /* nor given up */
+    int64_t node_ms; /* what the node says that the time is; 0: 1.5 s ahead */
     SessionPinged *pinged[CALLS_MAX];
     void *pinged_context[CALLS_MAX];
     uint32_t pings;                     /* that wait */
@@ -80,6 +81,7 @@ static inline void ping(void *context, Str node, SessionPinged *done, void *done
     Error err;
     assert_str(node, "web1");
     Fixture *f = context;
+    answer.node_ms = f->node_ms != 0 ? f->node_ms : answer.node_ms;
     if (f->is_away) {
         error_set(&err, ERROR_UNAVAILABLE, "it has no session");
         done(done_context, NULL, &err);

@@ -424,6 +424,14 @@ static void a_node_is_asked_when_it_has_a_session(void **state)
     assert_int_equal(field(f, "round_trip_ms").integer, 4);
     assert_int_equal(field(f, "clock_ahead_ms").integer, 1500);
     assert_str(value_str(field(f, "node_time")), "2027-01-15T08:00:01Z");
+    static const int64_t wrong[][2] = { { INT64_MAX, INT64_MAX - 1800000000000 + 2 },
+                                        { INT64_MIN, -INT64_MAX },
+                                        { -1800000000000, -3600000000000 + 2 } };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        f->node_ms = wrong[i][0];
+        ask(f, "POST", "/v1/nodes/web1/ping", "");
+        assert_int_equal(field(f, "clock_ahead_ms").integer, wrong[i][1]);
+    }
     f->is_deaf = true;
     ask(f, "POST", "/v1/nodes/web1/ping", "");
     expect(f, 504, "code", "timeout");
