@@ -402,9 +402,10 @@ static bool hello_came(SessionServer *session, Str bytes, Error *err)
 
 /* --- Receiving ------------------------------------------------------------------------------- */
 
-static void records_came(SessionServer *session, Inbox *inbox, size_t bytes)
+/* Counted as the memory that it takes: a message may be much smaller. */
+static void records_came(SessionServer *session, Inbox *inbox)
 {
-    inbox->bytes = bytes;
+    inbox->bytes = sizeof *inbox + inbox->arena.held;
     inbox->next = NULL;
     if (session->last != NULL) {
         session->last->next = inbox;
@@ -412,7 +413,7 @@ static void records_came(SessionServer *session, Inbox *inbox, size_t bytes)
         session->first = inbox;
     }
     session->last = inbox;
-    session->inbox_bytes += bytes;
+    session->inbox_bytes += inbox->bytes;
     if (!session->paused && session->inbox_bytes > SESSION_INBOX_BYTES) {
         session->paused = true;
         session->options.ops->pause(session->options.context);
@@ -455,7 +456,7 @@ static bool message_came(SessionServer *session, Str bytes, Error *err)
     if (ok && message.kind == NODE_RECORDS && message.record_count > 0) {
         inbox->records = message.records;
         inbox->count = message.record_count;
-        records_came(session, inbox, bytes.len);
+        records_came(session, inbox);
         return true;
     }
     if (ok && message.kind == NODE_HELLO) {

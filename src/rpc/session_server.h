@@ -23,7 +23,7 @@ enum {
     SESSION_BEAT_MS = 10 * 1000,       /* that often, at least, its lease is kept alive */
     SESSION_BEAT_STEP_MS = 500,        /* at multiples of this */
     SESSION_RETRY_MS = 1000,           /* about so long until a write is tried again */
-    SESSION_INBOX_BYTES = 1024 * 1024, /* that wait to be taken; one message more than that */
+    SESSION_INBOX_BYTES = 1024 * 1024, /* of memory for what waits to be taken; one message more */
 };
 
 /* The last record of a node that is taken. */

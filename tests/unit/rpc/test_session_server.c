@@ -332,6 +332,26 @@ static void test_fast_node_is_paused(void **state)
     session_server_applied(owner->session, NULL, 0, NULL);
 }
 
+/* Each takes far more memory than bytes on the wire. */
+static void test_small_messages_are_paused_by_the_memory_that_they_take(void **state)
+{
+    Owner *owner = *state;
+    go_live(owner, (SessionCursor){ 0 });
+    uint64_t sequence = 0;
+    while (owner->pauses == 0) {
+        assert_true(sequence < 1000);
+        sequence++;
+        records(owner, sequence, sequence, 1);
+    }
+    assert_true(sequence > 10);
+    while (owner->resumes == 0) {
+        session_server_applied(owner->session, NULL, 0, NULL);
+    }
+    assert_true(owner->last.ack.sequence < sequence);
+    session_server_closed(owner->session);
+    session_server_applied(owner->session, NULL, 0, NULL);
+}
+
 static void test_slow_node_gets_acks_and_changes_later(void **state)
 {
     Owner *owner = *state;
@@ -449,6 +469,7 @@ int main(void)
         TEST(test_conflict_looks_again),
         TEST(test_full_disk_is_tried_again),
         TEST(test_fast_node_is_paused),
+        TEST(test_small_messages_are_paused_by_the_memory_that_they_take),
         TEST(test_slow_node_gets_acks_and_changes_later),
         TEST(test_changes_that_were_not_sent_are_not_taken),
         TEST(test_changes_of_another_revision_are_not_taken),
