@@ -286,6 +286,7 @@ static Reason write_status(Writer *writer, const Record *record)
     return NULL;
 }
 
+/* It may become a part of a path somewhere: not "..", and nothing that is hidden. */
 static bool is_run_id(Str id)
 {
     for (size_t i = 0; i < id.len; i++) {
@@ -294,7 +295,7 @@ static bool is_run_id(Str id)
             return false;
         }
     }
-    return id.len > 0 && id.len <= RUN_ID_MAX;
+    return id.len > 0 && id.len <= RUN_ID_MAX && id.data[0] != '.';
 }
 
 static Reason write_result(Writer *writer, const Record *record)

@@ -109,11 +109,12 @@ static void test_nonsense_is_refused_and_harms_nothing_else(void **state)
         { 8, RECORD_RESULT, STR("r 1"), STR("{}"), 0 },
         { 9, RECORD_RESULT, STR("r/"), STR("{}"), 0 },
         { 10, RECORD_LOG, STR_EMPTY, large, 0 },
-        { 11, RECORD_RESULT, STR("r"), STR("{}"), 0 },
+        { 11, RECORD_RESULT, STR(".."), STR("{}"), 0 },
+        { 12, RECORD_RESULT, STR("r"), STR("{}"), 0 },
     };
     make(arena, records, COUNT_OF(records));
-    assert_int_equal(writes.refusal_count, 10);
-    for (uint32_t i = 0; i < 10; i++) {
+    assert_int_equal(writes.refusal_count, 11);
+    for (uint32_t i = 0; i < 11; i++) {
         assert_int_equal(writes.refusals[i].sequence, i + 1);
         assert_true(writes.refusals[i].reason.len > 0);
     }
