@@ -38,7 +38,7 @@ static void membership_changed(void *context)
 
 static void end_membership(Agent *agent, const Error *why)
 {
-    log_info("this machine is no longer the node that it was", LOG_C("why", why->text));
+    log_info("node membership ended", LOG_C("why", why->text));
     local_api_no_node(agent->api);
     membership_close(TAKE(agent->membership));
     agent->why = *why;
@@ -60,7 +60,7 @@ static void explain_loss(Agent *agent)
     snprintf(what, sizeof what, "%s", agent->why.text);
     error_set(&agent->why, ERROR_INVALID,
               "%s; " AGENT_STATE
-              " says that this machine is a node: put a copy of the file back, or %s",
+              " marks this machine as a node: restore the file from a copy, or %s",
               what,
               is_server ? "make a backup, move the state directory away and restore the backup"
                         : "'eden leave --force', then 'eden join'");
@@ -81,7 +81,7 @@ static void begin_membership(Agent *agent)
         arena_init(&arena, ARENA_UNLIMITED);
         MembershipStatus status;
         membership_status(agent->membership, &arena, &status);
-        log_info("this machine is a node", LOG_C("node", status.state->node),
+        log_info("node membership started", LOG_C("node", status.state->node),
                  LOG_C("cluster", status.state->cluster));
         return;
     }
@@ -89,13 +89,13 @@ static void begin_membership(Agent *agent)
     if (agent->why.kind == ERROR_NOT_FOUND && directory_has(&agent->directory, AGENT_CREDENTIAL)) {
         /* Leaving takes away the first of them first. */
         error_set(&agent->why, ERROR_NOT_FOUND,
-                  "%s/" AGENT_STATE " is not there, and " AGENT_CREDENTIAL
-                  " of a node is. If this machine was not leaving, it is lost: put a copy of it "
-                  "back; or 'eden nodes remove' at a server, then 'eden join'",
+                  "%s/" AGENT_STATE " is missing, but " AGENT_CREDENTIAL
+                  " of a node exists. Unless this machine was leaving, the file was lost: restore "
+                  "it from a copy; or run 'eden nodes remove' on a server, then 'eden join'",
                   agent->directory.path);
-        log_warning("this machine is no node", LOG_C("why", agent->why.text));
+        log_warning("this machine is not a node", LOG_C("why", agent->why.text));
     } else if (agent->why.kind == ERROR_NOT_FOUND) {
-        log_info("this machine is no node yet; 'eden join' makes it one");
+        log_info("this machine is not a node yet; 'eden join' adds it to a cluster");
     } else {
         log_error("this machine cannot act as a node", LOG_C("why", agent->why.text));
         loop_timer_start(&agent->settle, AGENT_RETRY_MS);
@@ -109,7 +109,7 @@ static void look_at_membership(Agent *agent)
         if (err.kind == ERROR_NOT_FOUND || err.kind == ERROR_CONFLICT) {
             end_membership(agent, &err);
         } else {
-            log_error("the files of this node cannot be read", LOG_C("why", err.text));
+            log_error("cannot read the files of this node", LOG_C("why", err.text));
         }
     }
     if (agent->membership == NULL) {
@@ -125,7 +125,7 @@ static void forget_node(void *context)
     Agent *agent = context;
     DepartureLeft *left = TAKE(agent->left);
     Error err;
-    error_set(&err, ERROR_NOT_FOUND, "it has left");
+    error_set(&err, ERROR_NOT_FOUND, "this node has left the cluster");
     if (agent->membership != NULL) {
         end_membership(agent, &err);
     }
@@ -148,14 +148,14 @@ static void departed(void *context, const Error *err)
 bool agent_leave(Agent *agent, bool ask, DepartureLeft *left, void *context, Error *err)
 {
     if (agent->membership == NULL && !directory_has(&agent->directory, AGENT_STATE)) {
-        return error_set(err, ERROR_CONFLICT, "this machine is no node of a cluster");
+        return error_set(err, ERROR_CONFLICT, "this machine is not a node of a cluster");
     }
     if (server_keeper_status(agent->keeper).state != KEEPER_ABSENT) {
         return error_set(err, ERROR_CONFLICT,
-                         "this machine is a server of its cluster, and cannot leave it");
+                         "this machine is a server of its cluster and cannot leave it");
     }
     if (agent->left != NULL) {
-        return error_set(err, ERROR_CONFLICT, "it is being done");
+        return error_set(err, ERROR_CONFLICT, "this node is already leaving");
     }
     if (!ask) {
         loop_timer_start(&agent->leave_timer, 0);
@@ -207,11 +207,11 @@ static void watch_files(Agent *agent)
     Error err;
     if (agent->state_files == NULL && !path_watch_new(loop, options->state_dir, state_changed,
                                                       agent, &agent->state_files, &err)) {
-        log_warning("the state directory is not watched", LOG_C("why", err.text));
+        log_warning("cannot watch the state directory", LOG_C("why", err.text));
     }
     if (agent->own_files == NULL &&
         !path_watch_new(loop, agent->own_path, own_file_changed, agent, &agent->own_files, &err)) {
-        log_warning("the agent's directory is not watched", LOG_C("why", err.text));
+        log_warning("cannot watch the agent's directory", LOG_C("why", err.text));
     }
     if (agent->server_files == NULL) {
         (void)!path_watch_new(loop, agent->server_path, server_file_changed, agent,
@@ -259,7 +259,7 @@ static void clock_jumped(void *context, int64_t by_ms)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     int64_t now_ms = loop_wall_ms(agent->options.loop);
-    log_warning("the clock of this machine has jumped", LOG_INT("by_ms", by_ms),
+    log_warning("system clock jumped", LOG_INT("by_ms", by_ms),
                 LOG_STR("from", utc_text(&arena, now_ms - by_ms)),
                 LOG_STR("to", utc_text(&arena, now_ms)));
 }
@@ -285,8 +285,8 @@ static bool take_place(Agent *agent, Error *err)
     if (!file_lock_take(&agent->directory, AGENT_LOCK, holder, &arena, &agent->lock, &found, err)) {
         return err->kind == ERROR_CONFLICT
                    ? error_set(err, ERROR_CONFLICT,
-                               "an agent runs already on %s (pid %" STR_FMT ")", options->state_dir,
-                               STR_ARG(found))
+                               "an agent is already running on %s (pid %" STR_FMT ")",
+                               options->state_dir, STR_ARG(found))
                    : false;
     }
     return directory_make(options->run_dir, &run, err) && directory_set_mode(&run, 0755, err);

@@ -130,7 +130,7 @@ void agent_line(const Agent *agent, Buf *out)
 {
     if (agent->membership == NULL) {
         if (agent->why.kind == ERROR_NOT_FOUND) {
-            buf_put_c(out, "no node of a cluster; 'eden join' makes it one");
+            buf_put_c(out, "not a node of a cluster; 'eden join' adds it to one");
         } else {
             buf_put_format(out, "cannot act as a node: %s", agent->why.text);
         }

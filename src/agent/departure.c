@@ -36,7 +36,7 @@ static void timer_runs(void *context)
         err = departure->outcome;
     } else {
         error_set(&err, ERROR_TIMEOUT,
-                  "the server has not answered in time; it may remove this node all the same");
+                  "the server did not answer in time; it may remove this node anyway");
     }
     departure->options.left(departure->options.context, err.kind == ERROR_NONE ? NULL : &err);
 }
@@ -64,7 +64,7 @@ void departure_moved(Departure *departure, SessionNodeState state, const Error *
     }
     if (state == SESSION_LIVE) {
         conclude(departure, ERROR_UNAVAILABLE,
-                 STR("the connection broke before the server has removed this node; try again"));
+                 STR("the connection was lost before the server removed this node; try again"));
     } else if (state == SESSION_WAITING && why->kind == ERROR_DENIED) {
         conclude(departure, ERROR_NONE, STR_EMPTY);
     }

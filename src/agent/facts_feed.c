@@ -86,7 +86,7 @@ static void gathered_runs(void *context)
     if (feed->is_complete) {
         tell(feed);
     } else {
-        log_warning("facts cannot be gathered", LOG_C("why", feed->why.text));
+        log_warning("cannot collect facts", LOG_C("why", feed->why.text));
     }
     buf_clear(&feed->facts);
     machine_return_memory();
@@ -133,7 +133,7 @@ void facts_feed_stored(FactsFeed *feed, uint64_t sequence)
     memcpy(feed->told, feed->sent, sizeof feed->told);
     feed->sent[0] = '\0';
     if (!directory_write(feed->options.directory, TOLD_FILE, str_from_c(feed->told), false, &err)) {
-        log_warning("facts are sent again after a restart", LOG_C("why", err.text));
+        log_warning("facts will be sent again after a restart", LOG_C("why", err.text));
     }
 }
 
@@ -165,10 +165,10 @@ static void watch_sources(FactsFeed *feed)
     Error err;
     const char *etc = arena_copy_c(&arena, arena_format(&arena, "%s/etc", feed->options.root));
     if (!path_watch_new(feed->options.loop, etc, file_changed, feed, &feed->files, &err)) {
-        log_warning("files of facts are not watched", LOG_C("why", err.text));
+        log_warning("cannot watch the files that facts are read from", LOG_C("why", err.text));
     }
     if (!network_watch_new(feed->options.loop, network_changed, feed, &feed->network, &err)) {
-        log_warning("the network is not watched", LOG_C("why", err.text));
+        log_warning("cannot watch the network", LOG_C("why", err.text));
     }
 }
 

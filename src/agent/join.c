@@ -151,8 +151,8 @@ static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
     Error err = { 0 };
     if (claim_of(join) != NULL) {
         error_set(&err, ERROR_DENIED,
-                  "the server admits this machine, but its CA is not trusted here; join with "
-                  "--ca-pin, or remove '%s' on the server and be approved there with --ssh",
+                  "the server admitted this machine, but its CA is not trusted here; join with "
+                  "--ca-pin, or remove '%s' on the server and approve it there with --ssh",
                   join->joining.name);
         finish(join, NULL, &err);
         return;
@@ -176,8 +176,8 @@ static bool check_time(const NodeJoin *join, Arena *arena, int64_t server_ms, Er
     }
     return (peer->not_before_s <= server_s && server_s <= peer->not_after_s) ||
            error_set(err, ERROR_DENIED,
-                     "the certificate of %s is good from %" STR_FMT " to %" STR_FMT
-                     ", and its clock says %" STR_FMT,
+                     "the certificate of %s is valid from %" STR_FMT " to %" STR_FMT
+                     ", but its clock says %" STR_FMT,
                      join->joining.server, STR_ARG(utc_text(arena, peer->not_before_s * 1000)),
                      STR_ARG(utc_text(arena, peer->not_after_s * 1000)),
                      STR_ARG(utc_text(arena, server_ms)));
@@ -195,7 +195,7 @@ static void replied(NodeJoin *join, Arena *arena, Str body)
     } else if (reply.result == JOIN_PENDING) {
         wait_pending(join, reply.text);
     } else {
-        error_set(&err, ERROR_DENIED, "the server refuses this machine: %s", reply.text);
+        error_set(&err, ERROR_DENIED, "the server rejected this machine: %s", reply.text);
         finish(join, NULL, &err);
     }
 }
@@ -211,7 +211,7 @@ static Str message_of(Arena *arena, int status, Str body)
     }
     return message != NULL && value_is_string(*message)
                ? value_str(*message)
-               : arena_format(arena, "it answers with status %d", status);
+               : arena_format(arena, "HTTP status %d", status);
 }
 
 static void answered(NodeJoin *join, Arena *arena, const HttpAnswer *answer)
@@ -223,7 +223,7 @@ static void answered(NodeJoin *join, Arena *arena, const HttpAnswer *answer)
     }
     Str message = message_of(arena, status, answer->body);
     Error err;
-    error_set(&err, ERROR_INVALID, "the server does not take the request: %" STR_FMT,
+    error_set(&err, ERROR_INVALID, "the server did not accept the request: %" STR_FMT,
               STR_ARG(message));
     if (status >= 500 || status == 429) {
         wait_away(join, err.text);
@@ -235,11 +235,10 @@ static void answered(NodeJoin *join, Arena *arena, const HttpAnswer *answer)
 static void distrusted(NodeJoin *join, const Error *why)
 {
     Error err;
-    error_set(
-        &err, ERROR_DENIED,
-        "%s is no server of the pinned CA under that name: %s; 'eden tokens create' on the server "
-        "prints the name, the port and the pin that are right now",
-        join->joining.server, why->text);
+    error_set(&err, ERROR_DENIED,
+              "%s is not a server of the pinned CA under that name: %s; 'eden tokens create' on "
+              "the server prints the current name, port and pin",
+              join->joining.server, why->text);
     finish(join, NULL, &err);
 }
 
@@ -302,7 +301,7 @@ static void shown(NodeJoin *join)
     char text[TLS_PIN_TEXT + 1];
     Error err = { 0 };
     if (!tls_context_shown_ca(join->tls, text)) {
-        error_set(&err, ERROR_DENIED, "%s does not show its CA", join->joining.server);
+        error_set(&err, ERROR_DENIED, "%s did not present its CA", join->joining.server);
     } else if (pin_parse(str_from_c(text), &join->joining.ca, &err) &&
                joining_save(&join->directory, &join->joining, &err)) {
         join->has_ca = true;
@@ -347,7 +346,8 @@ static bool open_directories(NodeJoin *join, Error *err)
     if (!file_lock_take(&join->directory, LOCK_FILE, STR("eden join"), &arena, &join->lock, &holder,
                         err)) {
         return err->kind == ERROR_CONFLICT
-                   ? error_set(err, ERROR_CONFLICT, "another 'eden join' is under way here")
+                   ? error_set(err, ERROR_CONFLICT,
+                               "another 'eden join' is already running on this machine")
                    : false;
     }
     return true;
@@ -360,8 +360,8 @@ static bool refuse_second(const NodeJoin *join, Error *err)
     NodeState known;
     if (node_state_load(&join->agent, &arena, &known, err)) {
         return error_set(err, ERROR_CONFLICT,
-                         "this machine is node '%s' of cluster '%s' already; 'eden leave' takes it "
-                         "out",
+                         "this machine is already node '%s' of cluster '%s'; 'eden leave' removes "
+                         "it from the cluster",
                          known.node, known.cluster);
     }
     return err->kind == ERROR_NOT_FOUND;

@@ -21,13 +21,13 @@ void joining_clear(Joining *joining)
  * with its end. */
 static const RecordField wish_fields[] = {
     { "name", RECORD_TEXT, RECORD_CHARS_AT(Joining, name), .is_required = true,
-      .check_text = node_name_check, .help = "name that this machine asks for" },
+      .check_text = node_name_check, .help = "requested name of this machine" },
     { "server", RECORD_TEXT, RECORD_CHARS_AT(Joining, server), .is_required = true,
-      .help = "address of the API that it asks" },
+      .help = "address of the server's API" },
     { "ca", RECORD_TEXT, RECORD_CODED_AT(Joining, ca, Pin, pin_codec), .is_required = true,
       .help = "pin of the CA to trust" },
     { "claim", RECORD_BOOL, RECORD_BOOL_AT(Joining, is_claim),
-      .help = "only the server said that this is the CA" },
+      .help = "the CA is known only from the server itself" },
     { 0 },
 };
 

@@ -91,11 +91,11 @@ static void renewed(void *context, const Error *err)
 static void renew(LocalApi *api, HttpRequest *request)
 {
     if (api->agent->membership == NULL) {
-        refuse(request, 409, "this machine is no node of a cluster");
+        refuse(request, 409, "this machine is not a node of a cluster");
         return;
     }
     if (api->renewing != NULL) {
-        refuse(request, 409, "it is being done");
+        refuse(request, 409, "the certificate is already being renewed");
         return;
     }
     api->renewing = request;
@@ -161,7 +161,7 @@ static void requested(void *context, HttpRequest *request)
     const Http1Head *head = http_request_head(request);
     bool has_path = false;
     if (!may_ask(http_request_peer(request))) {
-        refuse(request, 403, "only root may ask the agent");
+        refuse(request, 403, "only root may use the agent's API");
         return;
     }
     for (size_t i = 0; i < COUNT_OF(routes); i++) {
@@ -174,8 +174,7 @@ static void requested(void *context, HttpRequest *request)
             return;
         }
     }
-    refuse(request, has_path ? 405 : 404,
-           has_path ? "this address does not know that method" : "the agent has no such address");
+    refuse(request, has_path ? 405 : 404, has_path ? "method not allowed" : "no such endpoint");
 }
 
 /* --- Life ------------------------------------------------------------------------------------ */
@@ -219,6 +218,6 @@ void local_api_close(LocalApi *api)
 void local_api_no_node(LocalApi *api)
 {
     if (api->renewing != NULL) {
-        refuse(TAKE(api->renewing), 503, "this machine is no node any more");
+        refuse(TAKE(api->renewing), 503, "this machine is no longer a node");
     }
 }

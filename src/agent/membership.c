@@ -92,7 +92,7 @@ static void changes_came(void *context, const Changes *changes, Str store, uint6
     if (changes->watch == WATCH_NODE) {
         Str known = watched_kept(membership->node).store;
         if (known.len > 0 && !str_eq(known, store)) {
-            log_info("the store of the cluster has changed; everything is sent again");
+            log_info("cluster store replaced; sending everything again");
             facts_feed_repeat(membership->facts);
             trust_repeat(membership->trust);
         }
@@ -142,14 +142,14 @@ static bool verify_server(void *context, const TlsPeer *peer, Error *err)
     const Membership *membership = context;
     const NodeState *state = &membership->state;
     if (!peer->has_identity || strcmp(peer->identity.cluster, state->cluster) != 0) {
-        return error_set(err, ERROR_DENIED, "it is of another cluster");
+        return error_set(err, ERROR_DENIED, "it belongs to another cluster");
     }
     for (uint32_t i = 0; i < state->server_count; i++) {
         if (strcmp(state->servers[i].node, peer->identity.node) == 0) {
             return true;
         }
     }
-    return error_set(err, ERROR_DENIED, "'%s' is a node of this cluster, but no server of it",
+    return error_set(err, ERROR_DENIED, "'%s' is a node of this cluster, but not a server",
                      peer->identity.node);
 }
 
@@ -248,8 +248,8 @@ static bool open_trust(Membership *membership, Error *err)
     if (strcmp(own->identity.cluster, membership->state.cluster) != 0 ||
         strcmp(own->identity.node, membership->state.node) != 0) {
         return error_set(err, ERROR_INVALID,
-                         "the certificate is of node '%s' of cluster '%s', and " AGENT_STATE
-                         " of node '%s' of '%s'",
+                         "the certificate is for node '%s' of cluster '%s', but " AGENT_STATE
+                         " is for node '%s' of '%s'",
                          own->identity.node, own->identity.cluster, membership->state.node,
                          membership->state.cluster);
     }
@@ -341,7 +341,7 @@ static bool check_same(const Membership *membership, const NodeState *state, Err
     const Certificate *own = trust_status(membership->trust).certificate;
     if (strcmp(state->cluster, membership->state.cluster) != 0 ||
         strcmp(state->node, membership->state.node) != 0) {
-        return error_set(err, ERROR_CONFLICT, "this machine is another node now");
+        return error_set(err, ERROR_CONFLICT, "this machine is now a different node");
     }
     if (!credential_load(membership->options.directory, AGENT_CREDENTIAL, &arena, &shown, err)) {
         return false;
@@ -379,7 +379,7 @@ bool membership_reload(Membership *membership, Error *err)
     membership->arena = arena;
     membership->state = state;
     session_link_set_servers(membership->link, servers, state.server_count);
-    log_info("the list of servers is another one", LOG_INT("servers", state.server_count));
+    log_info("list of servers changed", LOG_INT("servers", state.server_count));
     return true;
 }
 
@@ -394,7 +394,7 @@ bool membership_leave(Membership *membership, DepartureLeft *left, void *context
 {
     GrpcClient *client = session_link_client(membership->link);
     if (client == NULL) {
-        return error_set(err, ERROR_UNAVAILABLE, "there is no session with a server at present");
+        return error_set(err, ERROR_UNAVAILABLE, "no session with a server");
     }
     departure_free(TAKE(membership->departure));
     return departure_new(&(DepartureOptions){ .loop = membership->options.loop,

@@ -75,7 +75,7 @@ static void tell_lost(ServerKeeper *keeper)
     lost_settings_tell(&server, &err);
     if (strcmp(keeper->why, err.text) != 0) {
         snprintf(keeper->why, sizeof keeper->why, "%s", err.text);
-        log_error("the server of this machine cannot be started", LOG_C("why", err.text));
+        log_error("cannot start the server of this machine", LOG_C("why", err.text));
     }
 }
 
@@ -86,8 +86,7 @@ static void wait(ServerKeeper *keeper)
     int64_t delay = KEEPER_WAIT_MS + backoff_ms(keeper->failures, loop_random(options->loop));
     move(keeper, KEEPER_WAITING);
     loop_timer_start(&keeper->timer, delay);
-    log_warning("the server has ended, and is started again", LOG_C("why", keeper->why),
-                LOG_INT("in_ms", delay));
+    log_warning("server exited; restarting it", LOG_C("why", keeper->why), LOG_INT("in_ms", delay));
 }
 
 /* What it has left about its end; a server that was killed leaves nothing. */
@@ -109,11 +108,11 @@ static void note_end(ServerKeeper *keeper, ChildEnd end)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     if (end.by_signal) {
-        snprintf(keeper->why, sizeof keeper->why, "it was ended by %" STR_FMT,
+        snprintf(keeper->why, sizeof keeper->why, "killed by %" STR_FMT,
                  STR_ARG(process_signal_name(&arena, end.number)));
     } else {
         Str failure = end.number == 0 ? STR_EMPTY : read_failure(keeper, &arena);
-        snprintf(keeper->why, sizeof keeper->why, "it exited with %d%s%" STR_FMT, end.number,
+        snprintf(keeper->why, sizeof keeper->why, "exited with status %d%s%" STR_FMT, end.number,
                  failure.len > 0 ? ": " : "", STR_ARG(failure));
     }
 }
@@ -126,7 +125,7 @@ static void ended(void *context, ChildEnd end)
     note_end(keeper, end);
     loop_timer_stop(&keeper->timer);
     if (was_asked) {
-        log_info("the server has stopped", LOG_C("how", keeper->why));
+        log_info("server stopped", LOG_C("how", keeper->why));
         move(keeper, KEEPER_STOPPED);
         keeper->stopped(keeper->context);
         return;
@@ -162,7 +161,7 @@ static void start(ServerKeeper *keeper)
     }
     keeper->started_ms = loop_now_ms(options->loop);
     move(keeper, KEEPER_RUNNING);
-    log_info("the server is started", LOG_INT("pid", child_number(keeper->child)));
+    log_info("server started", LOG_INT("pid", child_number(keeper->child)));
 }
 
 /* --- What the owner says --------------------------------------------------------------------- */
@@ -171,7 +170,7 @@ static void timer_runs(void *context)
 {
     ServerKeeper *keeper = context;
     if (keeper->sm.state == KEEPER_STOPPING) {
-        log_warning("the server does not stop, and is killed");
+        log_warning("server did not stop in time; killing it");
         child_kill(keeper->child);
     } else if (keeper->sm.state == KEEPER_STOPPED) {
         keeper->stopped(keeper->context);

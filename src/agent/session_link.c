@@ -64,7 +64,7 @@ static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
     link->call = NULL;
     Error why;
     if (status == GRPC_OK) {
-        error_set(&why, ERROR_UNAVAILABLE, "the server has ended the session");
+        error_set(&why, ERROR_UNAVAILABLE, "the server closed the session");
     } else {
         error_set(&why, grpc_status_kind(status), "%" STR_FMT, STR_ARG(text));
     }
@@ -92,7 +92,7 @@ static void client_closed(void *context, const Error *why)
     SessionLink *link = context;
     Error err = *why;
     if (err.kind == ERROR_NONE) {
-        error_set(&err, ERROR_UNAVAILABLE, "the server has closed the connection");
+        error_set(&err, ERROR_UNAVAILABLE, "the server closed the connection");
     }
     link->call = NULL; /* over with it */
     is_over(link, &err);
@@ -132,7 +132,7 @@ static void send_message(void *context, Str message)
     Error err;
     /* What a call that is over does not take is sent again in the next session. */
     if (link->call != NULL && !grpc_call_send(link->call, message, &err)) {
-        log_debug("a message was not sent", LOG_C("error", err.text));
+        log_debug("message not sent", LOG_C("error", err.text));
     }
 }
 
@@ -155,7 +155,7 @@ static void moved(void *context, SessionNodeState state)
         SessionNodeStatus status = session_node_status(link->machine);
         bool is_news = strcmp(status.why->text, link->why) != 0;
         snprintf(link->why, sizeof link->why, "%s", status.why->text);
-        LOG_AT(is_news ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "no session, trying the next server",
+        LOG_AT(is_news ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "no session; trying the next server",
                LOG_C("why", link->why),
                LOG_INT("in_ms", status.until_ms - loop_now_ms(link->options.loop)));
     } else if (state == SESSION_LIVE) {
@@ -172,7 +172,7 @@ static void refused(void *context, const Refusal *refusal)
     SessionLink *link = context;
     bool is_news = !str_eq_c(refusal->reason, link->refused_why);
     snprintf(link->refused_why, sizeof link->refused_why, "%" STR_FMT, STR_ARG(refusal->reason));
-    LOG_AT(is_news ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG, "the server refused a record",
+    LOG_AT(is_news ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG, "record rejected by the server",
            LOG_INT("sequence", (int64_t)refusal->sequence), LOG_STR("why", refusal->reason));
     if (link->options.ops->refused != NULL) {
         link->options.ops->refused(link->options.context, refusal);
@@ -184,14 +184,14 @@ static void watch_refused(void *context, uint32_t watch, Str reason)
     SessionLink *link = context;
     if ((link->refused_watches & 1u << watch) == 0) {
         link->refused_watches |= 1u << watch;
-        log_warning("the server refused a range", LOG_C("range", link->options.watches[watch]),
+        log_warning("range rejected by the server", LOG_C("range", link->options.watches[watch]),
                     LOG_STR("why", reason));
     }
 }
 
 static void skewed(void *context, int64_t server_ms, int64_t node_ms)
 {
-    log_warning("the clocks of this node and its server differ", LOG_INT("node_ms", node_ms),
+    log_warning("clock skew between node and server", LOG_INT("node_ms", node_ms),
                 LOG_INT("server_ms", server_ms));
 }
 
@@ -200,7 +200,7 @@ static void delayed(void *context, uint64_t delay_ms)
     SessionLink *link = context;
     /* One line a minute. */
     if (rate_take(&link->delay_log, DELAY_LOG_LIMIT, loop_now_ms(link->options.loop) / 60, 1)) {
-        log_warning("the server delays what this node sends: its rate is used up",
+        log_warning("server is throttling this node: rate limit reached",
                     LOG_INT("delay_ms", (int64_t)delay_ms));
     }
 }

@@ -34,11 +34,11 @@ static void save_damaged(const Spool *spool, Str bytes)
 {
     Error err;
     if (directory_write(spool->options.directory, SPOOL_DAMAGED, bytes, true, &err)) {
-        log_error("a part of the spool is damaged; what was in it is lost, the rest goes on",
+        log_error("part of the spool is damaged; its records are lost, the rest is kept",
                   LOG_INT("bytes", (int64_t)bytes.len), LOG_C("saved_as", SPOOL_DAMAGED),
                   LOG_C("directory", spool->options.directory->path));
     } else {
-        log_error("a part of the spool is damaged, and cannot be saved aside",
+        log_error("part of the spool is damaged and cannot be saved to a file",
                   LOG_INT("bytes", (int64_t)bytes.len), LOG_C("error", err.text));
     }
 }
@@ -149,8 +149,7 @@ static bool spool_flush(Spool *spool, Error *err)
         (void)!make_image(spool, &ignored);
     }
     if (!ok && !spool->failing) {
-        log_warning("the spool cannot be written, records wait in memory",
-                    LOG_C("error", err->text));
+        log_warning("cannot write the spool; keeping records in memory", LOG_C("error", err->text));
     }
     spool->failing = !ok;
     if (!ok) {
@@ -286,7 +285,7 @@ static bool load(Spool *spool, Arena *arena, SpoolImage *image, Error *err)
         return rewrite(spool, image, err);
     }
     if (image->whole < text.len) {
-        log_warning("the end of the spool was not written to its end, cutting it",
+        log_warning("spool ends with an incomplete record; truncating it",
                     LOG_C("file", spool->file.name),
                     LOG_INT("bytes", (int64_t)(text.len - image->whole)));
         return append_file_cut(&spool->file, (int64_t)image->whole, err) &&
@@ -334,7 +333,7 @@ void spool_close(Spool *spool)
     }
     Error err;
     if ((spool->pending.len > 0 || spool->image.len > 0) && !spool_flush(spool, &err)) {
-        log_warning("records are lost that the spool could not take", LOG_C("error", err.text));
+        log_warning("records lost: cannot write the spool", LOG_C("error", err.text));
     }
     loop_timer_stop(&spool->flush);
     outbox_free(spool->outbox);

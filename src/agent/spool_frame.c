@@ -198,13 +198,13 @@ static bool take_frame(Reader *reader, Str content, size_t place, Error *err)
     size_t at = 0;
     while (at < content.len) {
         if (!take_entry(reader, content, &at)) {
-            return error_set(err, ERROR_INVALID, "the entry at byte %zu makes no sense",
+            return error_set(err, ERROR_INVALID, "invalid entry at byte %zu",
                              place + SPOOL_FRAME_HEAD + at);
         }
     }
     if (is_first) {
         if (reader->image->last_sequence > highest) {
-            return error_set(err, ERROR_INVALID, "the frame at byte %zu makes no sense", place);
+            return error_set(err, ERROR_INVALID, "invalid frame at byte %zu", place);
         }
         reader->image->last_sequence = highest;
     }
@@ -255,7 +255,7 @@ static bool find_start(Reader *reader, Str text, size_t *at, Error *err)
     bool is_whole = image->epoch != 0 && frame_at(text, *at, image->epoch, &content);
     if (!str_starts(text, SPOOL_MAGIC)) {
         if (!is_whole) {
-            return error_set(err, ERROR_INVALID, "this is no spool, or one of another eden");
+            return error_set(err, ERROR_INVALID, "not a spool, or a spool of another eden version");
         }
         note_damage(reader, 0, *at);
     }
@@ -264,7 +264,7 @@ static bool find_start(Reader *reader, Str text, size_t *at, Error *err)
     }
     size_t later;
     if (image->epoch == 0 || !has_frame_after(text, *at, image->epoch, &later)) {
-        return error_set(err, ERROR_INVALID, "the start is damaged");
+        return error_set(err, ERROR_INVALID, "the beginning is damaged");
     }
     note_damage(reader, *at, later);
     reader->started = true;

@@ -24,17 +24,17 @@ static void look(void *context)
     uint32_t others;
     Error err;
     if (!count_others(succession, &others, &err)) {
-        log_warning("the program was replaced; restart the agent to run the new one",
+        log_warning("program replaced; restart the agent to run the new one",
                     LOG_C("why", err.text));
     } else if (others > 0) {
         if (!succession->told) {
             succession->told = true;
-            log_info("the program was replaced: the agent restarts when nothing runs below it",
+            log_info("program replaced; the agent restarts when its child processes have exited",
                      LOG_INT("processes", others));
         }
         loop_timer_start(&succession->timer, SUCCESSION_LOOK_MS);
     } else {
-        log_info("the agent makes way for a newer program");
+        log_info("restarting to run the new program");
         succession->options.due(succession->options.context);
     }
 }
@@ -53,7 +53,7 @@ void succession_look(Succession *succession)
     if (succession->options.is_kept) {
         loop_timer_start(&succession->timer, 0);
     } else {
-        log_info("the program was replaced; restart the agent to run the new one");
+        log_info("program replaced; restart the agent to run the new one");
     }
 }
 

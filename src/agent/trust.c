@@ -109,7 +109,7 @@ static bool read_bundle(Arena *arena, Str text, CertificateSet *out, Error *err)
     out->items = cas;
     for (uint32_t i = 0; i < out->count; i++) {
         if (!cas[i].is_ca) {
-            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no CA",
+            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a CA",
                              STR_ARG(cas[i].subject));
         }
     }
@@ -136,7 +136,7 @@ static bool take_bundle(Trust *trust, Str text, Error *err)
     trust->bundle_arena = arena;
     trust->bundle_text = copy;
     trust->bundle = bundle;
-    log_info("this node trusts other CAs than before", LOG_INT("count", bundle.count));
+    log_info("trusted CAs changed", LOG_INT("count", bundle.count));
     report_soon(trust);
     return true;
 }
@@ -183,7 +183,7 @@ static bool take_certificate(Trust *trust, P256Private **key, Str text, Error *e
     arena_clear(&trust->own_arena);
     trust->own = next;
     trust->own_arena = arena;
-    log_info("this node has renewed its certificate", LOG_C("serial", chain.items[0].serial));
+    log_info("certificate renewed", LOG_C("serial", chain.items[0].serial));
     report_soon(trust);
     return true;
 }
@@ -209,7 +209,7 @@ static void renew_failed(Trust *trust, const Error *err)
     int64_t wait_ms =
         renewal_retry_ms(own, trust->failures++, loop_wall_ms(loop), loop_random(loop));
     trust->retry_ms = loop_now_ms(loop) + wait_ms;
-    log_warning("this node cannot renew its certificate", LOG_C("error", err->text),
+    log_warning("cannot renew the certificate", LOG_C("error", err->text),
                 LOG_INT("again_in_ms", wait_ms));
 }
 
@@ -322,10 +322,10 @@ void trust_renew(Trust *trust, TrustDone *done, void *context)
     GrpcClient *client = trust->options.client(trust->options.context);
     Error err;
     if (trust->renewing != NULL) {
-        error_set(&err, ERROR_CONFLICT, "the certificate is being renewed at this moment");
+        error_set(&err, ERROR_CONFLICT, "the certificate is already being renewed");
         done(context, &err);
     } else if (client == NULL) {
-        error_set(&err, ERROR_UNAVAILABLE, "there is no connection to a server at present");
+        error_set(&err, ERROR_UNAVAILABLE, "not connected to a server");
         done(context, &err);
     } else if (!start_renewal(trust, client, done, context, &err)) {
         done(context, &err);
@@ -382,7 +382,7 @@ static bool read_files(Trust *trust, Error *err)
         return false;
     }
     if (!trust->own.chain.items[0].has_identity) {
-        return error_set(err, ERROR_INVALID, "%s/" AGENT_CREDENTIAL " is no certificate of a node",
+        return error_set(err, ERROR_INVALID, "%s/" AGENT_CREDENTIAL " is not a node certificate",
                          directory->path);
     }
     return read_bundle(&trust->bundle_arena, trust->bundle_text, &trust->bundle, err) ||

@@ -36,7 +36,7 @@ static void load(Watched *watched)
     }
     watched_image_clear(&watched->image);
     if (err.kind != ERROR_NOT_FOUND) {
-        log_warning("the results of a watch are lost and are read again",
+        log_warning("cannot read the saved results of a watch; requesting them again",
                     LOG_C("watch", watched->options.name), LOG_C("why", err.text));
     }
 }
@@ -72,7 +72,7 @@ static bool save(const Watched *watched, const WatchedImage *image, Error *err)
     AUTO_CLEAR(Buf) text = buf_make(WATCHED_MAX);
     watched_image_print(image, &text);
     if (text.overflow) {
-        return error_set(err, ERROR_LIMIT, "it takes more than %d bytes", WATCHED_MAX);
+        return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", WATCHED_MAX);
     }
     return directory_write(watched->options.directory, watched->file, buf_str(&text), true, err);
 }
@@ -92,7 +92,7 @@ static void write_due(void *context)
     apply(watched, &after);
     if (!save(watched, &after, &err)) {
         watched_image_clear(&after);
-        log_error("what a watch tells cannot be kept, trying again",
+        log_error("cannot save the results of a watch; will retry",
                   LOG_C("watch", watched->options.name), LOG_C("why", err.text));
         loop_timer_start(&watched->retry, WATCHED_RETRY_MS);
         return;

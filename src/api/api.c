@@ -20,11 +20,10 @@
 static void refuse_address(ApiCall *call)
 {
     Str near = route_near(&call->arena, http_request_head(call->request)->path);
-    Str text =
-        near.len == 0
-            ? STR("there is no such address; /v1/openapi.json has all of them")
-            : arena_format(&call->arena, "there is no such address; did you mean '%" STR_FMT "'?",
-                           STR_ARG(near));
+    Str text = near.len == 0
+                   ? STR("no such endpoint; /v1/openapi.json lists all of them")
+                   : arena_format(&call->arena, "no such endpoint; did you mean '%" STR_FMT "'?",
+                                  STR_ARG(near));
     call_refuse(call, 404, text.data);
 }
 
@@ -43,8 +42,9 @@ static void refuse_method(ApiCall *call, const RouteMatch *match)
     }
     if (allowed.len > 0) {
         http_request_add_header(call->request, "Allow", buf_str(&allowed));
-        Str text = arena_format(&call->arena, "this address has %" STR_FMT ", and nothing else",
-                                STR_ARG(buf_str(&allowed)));
+        Str text =
+            arena_format(&call->arena, "method not allowed; this endpoint supports %" STR_FMT,
+                         STR_ARG(buf_str(&allowed)));
         call_refuse(call, 405, text.data);
     } else if (!caller_may(call_settings(call), &call->caller, NULL, NULL, &decision, &status,
                            &err)) {
@@ -63,7 +63,7 @@ static void refuse_type(ApiCall *call)
         buf_put(&types, type);
     }
     http_request_add_header(call->request, "Accept", buf_str(&types));
-    Str text = arena_format(&call->arena, "the body must have a Content-Type of: %" STR_FMT,
+    Str text = arena_format(&call->arena, "the Content-Type of the body must be one of: %" STR_FMT,
                             STR_ARG(buf_str(&types)));
     call_refuse(call, 415, text.data);
 }
@@ -82,17 +82,18 @@ static bool check_request(ApiCall *call)
     if (!route_query(&call->arena, row, head->query, &call->query, &err)) {
         call_fail(call, &err);
     } else if (has_body && row->body_max == 0) {
-        call_refuse(call, 400, "this address takes no body");
+        call_refuse(call, 400, "this endpoint does not accept a request body");
     } else if (has_body && is_too_long(row, head)) {
-        Str text =
-            arena_format(&call->arena, "a body of %llu bytes, and this address takes %u at most",
-                         (unsigned long long)head->length, row->body_max);
+        Str text = arena_format(
+            &call->arena,
+            "request body of %llu bytes is too large; this endpoint accepts at most %u",
+            (unsigned long long)head->length, row->body_max);
         call_refuse(call, 413, text.data);
     } else if (has_body && !route_takes_type(row, http1_find(head, "Content-Type"))) {
         refuse_type(call);
     } else if (http_request_is_unread(call->request)) {
         /* Its caller may since a moment ago. */
-        call_refuse(call, 503, "what the caller may do has just changed; try again");
+        call_refuse(call, 503, "the permissions of the caller have just changed; try again");
     } else {
         return true;
     }

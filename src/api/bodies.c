@@ -36,7 +36,7 @@ typedef struct Body {
 /* Of the size that its route allows (api/routes.h). */
 static bool read_body(Arena *arena, Str body, const RecordField *fields, Body *out, Error *err)
 {
-    const RecordFormat format = { .what = "the body of the request",
+    const RecordFormat format = { .what = "the request body",
                                   .fields = fields,
                                   .size = sizeof(Body),
                                   .text_max = ROUTE_VALUE_MAX,
@@ -88,7 +88,7 @@ static bool read_ssh(Arena *arena, const SshBody *ssh, ApproveWish *out, Error *
     }
     out->trust.accept_new = ssh->accept_new_host_key;
     return (out->trust.count > 0) != out->trust.accept_new ||
-           error_set(err, ERROR_INVALID, "give 'host_keys' or 'accept_new_host_key', one of them");
+           error_set(err, ERROR_INVALID, "give either 'host_keys' or 'accept_new_host_key'");
 }
 
 bool approve_body_read(Arena *arena, Str body, ApproveWish *out, Error *err)
@@ -110,12 +110,11 @@ bool approve_body_read(Arena *arena, Str body, ApproveWish *out, Error *err)
         return false;
     }
     if ((read.key.len > 0) == (read.ssh.target.len > 0)) {
-        return error_set(err, ERROR_INVALID,
-                         "the body of the request: give 'key' or 'ssh', one of them");
+        return error_set(err, ERROR_INVALID, "the request body: give either 'key' or 'ssh'");
     }
     wish.key = read.key;
     if (wish.key.len == 0 && !read_ssh(arena, &read.ssh, &wish, err)) {
-        return error_wrap(err, "the body of the request: 'ssh'");
+        return error_wrap(err, "the request body: 'ssh'");
     }
     *out = wish;
     return true;
@@ -143,7 +142,7 @@ bool revoke_body_read(Arena *arena, Str body, Str *node, Str *serial, Error *err
     *node = read.node;
     *serial = read.serial;
     return (node->len > 0) != (serial->len > 0) ||
-           error_set(err, ERROR_INVALID, "the body of the request: give 'node' or 'serial'");
+           error_set(err, ERROR_INVALID, "the request body: give either 'node' or 'serial'");
 }
 
 bool renew_body_read(Arena *arena, Str body, OwnKind *out, Error *err)
@@ -155,7 +154,7 @@ bool renew_body_read(Arena *arena, Str body, OwnKind *out, Error *err)
     }
     *out = str_eq_c(read.certificate, "serving") ? OWN_KIND_SERVING : OWN_KIND_NODE;
     return *out == OWN_KIND_SERVING || str_eq_c(read.certificate, "server") ||
-           error_set(err, ERROR_INVALID, "'certificate' is \"serving\" or \"server\"");
+           error_set(err, ERROR_INVALID, "'certificate' must be \"serving\" or \"server\"");
 }
 
 bool rotate_body_read(Arena *arena, Str body, RotateWish *out, Str *node, Error *err)
@@ -176,7 +175,7 @@ bool rotate_body_read(Arena *arena, Str body, RotateWish *out, Str *node, Error 
         }
     }
     return error_set(err, ERROR_INVALID,
-                     "'action' is \"begin\", \"abort\", or \"without\" with a 'node'");
+                     "'action' must be \"begin\", \"abort\", or \"without\" with a 'node'");
 }
 
 bool archive_body_read(Arena *arena, Str body, Str *hash, Error *err)
@@ -189,7 +188,8 @@ bool archive_body_read(Arena *arena, Str body, Str *hash, Error *err)
     *hash = read.hash;
     return (hash->len == SHA256_HEX && hex_is(*hash)) ||
            error_set(err, ERROR_INVALID,
-                     "the body of the request: 'hash' is no SHA-256 of %d digits", (int)SHA256_HEX);
+                     "the request body: 'hash' must be a SHA-256 of %d hexadecimal digits",
+                     (int)SHA256_HEX);
 }
 
 bool value_body_read(Arena *arena, Str body, Str *value, Error *err)
@@ -205,12 +205,12 @@ bool value_body_read(Arena *arena, Str body, Str *value, Error *err)
     }
     if (value_is_string(read.value) == value_is_string(read.value_base64)) {
         return error_set(err, ERROR_INVALID,
-                         "the body of the request: give 'value' or 'value_base64'");
+                         "the request body: give either 'value' or 'value_base64'");
     }
     if (value_is_string(read.value)) {
         *value = value_str(read.value);
         return true;
     }
     return base64_decode(arena, value_str(read.value_base64), value) ||
-           error_set(err, ERROR_INVALID, "the body of the request: 'value_base64' is no base64");
+           error_set(err, ERROR_INVALID, "the request body: 'value_base64' is not valid base64");
 }

@@ -115,7 +115,7 @@ bool call_parameter_count(ApiCall *call, const char *name, uint32_t fallback, ui
     int64_t number = fallback;
     if (text.len > 0 && (!str_to_i64(text, &number) || number < 1 || number > max)) {
         Error err;
-        error_set(&err, ERROR_INVALID, "'%s' is a number from 1 to %u", name, max);
+        error_set(&err, ERROR_INVALID, "'%s' must be a number from 1 to %u", name, max);
         call_fail(call, &err);
         return false;
     }
@@ -227,7 +227,7 @@ static void log_change(const ApiCall *call)
     if (row == NULL || route_is_public(row) || strcmp(row->method, "GET") == 0) {
         return;
     }
-    LOG_AT(route_has(row, ROUTE_QUIET) ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, "a request is done",
+    LOG_AT(route_has(row, ROUTE_QUIET) ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, "request completed",
            LOG_C("verb", row->verb), LOG_C("kind", row->kind), LOG_STR("name", call->part),
            LOG_C("who", call->caller.principal.who));
 }
@@ -260,7 +260,7 @@ void call_refuse(ApiCall *call, int status, const char *text)
 void call_refuse_full(ApiCall *call)
 {
     call_add_header(call, "Retry-After", STR("1"));
-    call_refuse(call, 429, "the server has as much under way as it takes; try again later");
+    call_refuse(call, 429, "too many concurrent requests; try again later");
 }
 
 void call_refuse_fields(ApiCall *call, const FieldProblems *problems)
@@ -292,11 +292,11 @@ void call_fail(ApiCall *call, const Error *err)
     int status = problem_status(err->kind);
     bool is_public = call->row != NULL && route_is_public(call->row);
     if (status >= 500 && is_public) {
-        log_warning("a request failed", LOG_C("route", call->row->pattern),
+        log_warning("request failed", LOG_C("route", call->row->pattern),
                     LOG_C("error", err->text));
         call_refuse(call, status,
-                    status == 503 ? "the server cannot do that at present; try again later"
-                                  : "the server failed; its log says why");
+                    status == 503 ? "the server is temporarily unavailable; try again later"
+                                  : "internal server error; see the server's log");
     } else {
         call_refuse(call, status, err->text);
     }
@@ -357,7 +357,7 @@ bool call_may_see(const ApiCall *call, const KindItem *item)
 
 void call_refuse_touch(ApiCall *call)
 {
-    call_refuse(call, 404, "not found among the objects that your roles allow");
+    call_refuse(call, 404, "not found, or not allowed by your roles");
 }
 
 /* How many requests, or answers in pieces, the caller has under way by what they have shown. */
@@ -394,8 +394,8 @@ static bool has_own_room(ApiCall *call)
         return true;
     }
     Str text = arena_format(&call->arena,
-                            "%u watches and the like are open by this token or certificate and its "
-                            "sessions, and there may be %d; end some of them first",
+                            "this token or certificate and its sessions have %u watches or other "
+                            "streams open; at most %d are allowed, close some first",
                             open, API_CALLER_STREAMS_MAX);
     http_request_drop_headers(call->request);
     call_refuse(call, 429, text.data);
@@ -411,7 +411,7 @@ bool call_begin(ApiCall *call, const char *content_type, const CallPieces *piece
         return false;
     }
     if (!http_request_takes_pieces(call->request)) {
-        call_refuse(call, 505, "this address answers HTTP/1.1 only");
+        call_refuse(call, 505, "this endpoint requires HTTP/1.1 or HTTP/2");
         return false;
     }
     uint32_t *streams = streams_of(call);

@@ -41,7 +41,7 @@ static bool identify_token(const ApiSettings *settings, Str field, int64_t now_m
     static const Str scheme = { "Bearer ", 7 };
     snprintf(out->shown, sizeof out->shown, "token");
     if (field.len <= scheme.len || !str_eq_ignore_case(str_slice(field, 0, scheme.len), scheme)) {
-        return error_set(err, ERROR_DENIED, "'Authorization' must say 'Bearer' and a token");
+        return error_set(err, ERROR_DENIED, "'Authorization' must be 'Bearer' and a token");
     }
     out->is_known = true;
     note_token(str_from_offset(field, scheme.len), out);
@@ -56,7 +56,7 @@ static bool identify_certificate(const ApiSettings *settings, const TlsPeer *pee
     snprintf(out->shown, sizeof out->shown, "certificate %s", peer->serial);
     if (!peer->has_user) {
         *status = 403;
-        return error_set(err, ERROR_DENIED, "certificates of nodes open nothing here");
+        return error_set(err, ERROR_DENIED, "node certificates are not accepted here");
     }
     ShownUser shown = { .has_user = true,
                         .user = peer->user,
@@ -78,8 +78,8 @@ static bool check_csrf(const ApiCaller *caller, const Http1Head *head, int *stat
     }
     *status = 403;
     return error_set(err, ERROR_DENIED,
-                     "a change by a session needs the field " CSRF_FIELD
-                     " with what GET /v1/session says");
+                     "a change made with a session requires the header " CSRF_FIELD
+                     " with the value from GET /v1/session");
 }
 
 static bool identify_session(const ApiSettings *settings, const Http1Head *head, Str cookies,
@@ -146,7 +146,8 @@ bool caller_may(const ApiSettings *settings, const ApiCaller *caller, const Rout
     }
     if (!caller->is_known) {
         *status = 401;
-        return error_set(err, ERROR_DENIED, "say who you are: with a token, as 'eden login' does");
+        return error_set(err, ERROR_DENIED,
+                         "authentication required; log in with 'eden login', or send a token");
     }
     if (row == NULL || settings->credentials == NULL) {
         return true;

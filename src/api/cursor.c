@@ -96,6 +96,6 @@ bool cursor_read(Arena *arena, const SealKey *key, const CursorList *list, Str t
         return true;
     }
     return error_set(err, ERROR_INVALID,
-                     "'continue' is not what a page of this list with this selector said; ask "
-                     "again from the beginning");
+                     "'continue' does not belong to this list with this selector; start again from "
+                     "the first page");
 }

@@ -218,7 +218,7 @@ static void tell_lost(FeedMember *member, void *what)
 
 static void lose(Feed *feed, const char *why)
 {
-    log_warning("watches are broken off", LOG_C("kind", feed->kind->name), LOG_C("error", why));
+    log_warning("watches aborted", LOG_C("kind", feed->kind->name), LOG_C("error", why));
     tell_all(feed, tell_lost, NULL);
     BUG_IF(feed->members != NULL);
     retire(feed);
@@ -346,7 +346,7 @@ static void got(void *context, const KindItem *item, const Error *err)
     if (err == NULL || err->kind == ERROR_NOT_FOUND) {
         tell(feed, str_from_c(touch->name.text), item);
     } else {
-        log_warning("cannot report an object", LOG_C("kind", feed->kind->name),
+        log_warning("cannot send an object to its watches", LOG_C("kind", feed->kind->name),
                     LOG_C("name", touch->name.text), LOG_C("error", err->text));
     }
     free(touch);
@@ -359,7 +359,7 @@ static bool state_is_current(Feed *feed)
 {
     if (state_age(feed->settings.at.state).is_behind) {
         feed->reads = false;
-        lose(feed, "the store cannot be read at present");
+        lose(feed, "the store is unavailable");
         return false;
     }
     return true;
@@ -469,7 +469,7 @@ static void reread(void *context)
 {
     Feed *feed = context;
     if (feed->is_attached && (feed->kind->is_log || feed->kind->touched_by != NULL)) {
-        lose(feed, "the log of the store was compacted");
+        lose(feed, "the history of the store was compacted");
     }
 }
 

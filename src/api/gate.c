@@ -25,10 +25,9 @@ static bool check_host(const ApiSettings *settings, const HttpRequest *request, 
     }
     http_request_own_address(request, own);
     rules.own = str_from_c(own);
-    return host_is_own(&rules, host) ||
-           error_set(err, ERROR_INVALID,
-                     "Host names another server than this one, which is known by the names that "
-                     "'eden init' was given and by its own addresses");
+    return host_is_own(&rules, host) || error_set(err, ERROR_INVALID,
+                                                  "invalid Host header: this server has the names "
+                                                  "given to 'eden init' and its own IP addresses");
 }
 
 /* A proxy and this server must not judge by different copies of such a header, so a second copy is
@@ -67,13 +66,13 @@ bool gate_pass(const ApiSettings *settings, const HttpRequest *request, int *sta
     if (str_eq_c(head->method, "OPTIONS")) {
         *status = 405;
         *allow = "GET, HEAD, POST, PUT, PATCH, DELETE";
-        return error_set(
-            err, ERROR_DENIED,
-            "pages of other servers may do nothing here; others have GET, HEAD, POST, PUT, "
-            "PATCH and DELETE");
+        return error_set(err, ERROR_DENIED,
+                         "cross-origin requests are not allowed; other clients can use GET, HEAD, "
+                         "POST, PUT, PATCH and DELETE");
     }
     *status = 403;
     return http1_is_safe(head) || origin == NULL ||
            (host != NULL && origin_is_own(*origin, *host)) ||
-           error_set(err, ERROR_DENIED, "the page that asks for this is not one of this server");
+           error_set(err, ERROR_DENIED,
+                     "cross-origin request rejected: the page is not from this server");
 }

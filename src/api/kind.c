@@ -115,16 +115,17 @@ void object_uuid(const Kind *kind, Str unique, char out[OBJECT_UUID_TEXT + 1])
 bool object_name_check(Str name, Error *err)
 {
     if (name.len == 0 || name.len > OBJECT_NAME_MAX) {
-        return error_set(err, ERROR_INVALID, "a name has 1 to %d characters", OBJECT_NAME_MAX);
+        return error_set(err, ERROR_INVALID, "a name must have 1 to %d characters",
+                         OBJECT_NAME_MAX);
     }
     for (size_t i = 0; i < name.len; i++) {
         char c = name.data[i];
         bool plain = (c >= 'a' && c <= 'z') || ascii_is_digit(c);
         bool inner = c == '-' || c == '.' || c == '_';
         if (!plain && (!inner || i == 0 || i + 1 == name.len)) {
-            return error_set(err, ERROR_INVALID,
-                             "a name is made of small letters, digits, and '-', '.', '_' between "
-                             "them");
+            return error_set(
+                err, ERROR_INVALID,
+                "a name consists of lowercase letters and digits, with '-', '.', '_' between them");
         }
     }
     return true;

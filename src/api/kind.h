@@ -148,14 +148,14 @@ void kind_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str n
               void *context);
 
 /* What the status of objects says that cannot be read: for the fields of kinds that have such. */
-#define KIND_UNREADABLE_FIELDS                                             \
-    { .name = "state",                                                     \
-      .type = RECORD_CHOICE,                                               \
-      .choices = "unreadable",                                             \
-      .column = { "STATE", "good" },                                       \
-      .help = "only there when what the store has of it cannot be read" }, \
-    {                                                                      \
-        .name = "error", .help = "why it cannot be read"                   \
+#define KIND_UNREADABLE_FIELDS                                      \
+    { .name = "state",                                              \
+      .type = RECORD_CHOICE,                                        \
+      .choices = "unreadable",                                      \
+      .column = { "STATE", "good" },                                \
+      .help = "present only if the stored object cannot be read" }, \
+    {                                                               \
+        .name = "error", .help = "why it cannot be read"            \
     }
 
 /* Whether selectors can be asked about it: what cannot be read may have any labels. */

@@ -50,13 +50,14 @@ static void give_one(const AuditReading *reading, const AuditPage *page)
     Error err;
     if (reading->sequence <= page->head.floor_sequence) {
         error_set(&err, ERROR_NOT_FOUND,
-                  "entry %" PRIu64 " is archived: the log begins behind %" PRIu64,
-                  reading->sequence, page->head.floor_sequence);
+                  "entry %" PRIu64 " is archived: the log starts after %" PRIu64, reading->sequence,
+                  page->head.floor_sequence);
         reading->got(reading->context, NULL, &err);
         return;
     }
     if (page->count == 0 || page->entries[0].sequence != reading->sequence) {
-        error_set(&err, ERROR_NOT_FOUND, "the audit log has no entry %" PRIu64, reading->sequence);
+        error_set(&err, ERROR_NOT_FOUND, "audit log entry %" PRIu64 " not found",
+                  reading->sequence);
         reading->got(reading->context, NULL, &err);
         return;
     }
@@ -100,7 +101,7 @@ static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
     AuditQuery query = { .limit = page->limit, .newest_first = true };
     Error err;
     if (page->after.len > 0 && (!str_to_u64(page->after, &query.from) || query.from == 0)) {
-        error_set(&err, ERROR_INVALID, "'continue' is nothing that a page has said");
+        error_set(&err, ERROR_INVALID, "invalid 'continue'; start again from the first page");
         done(context, NULL, &err);
         return;
     }
@@ -115,7 +116,7 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     uint64_t sequence;
     Error err;
     if (!str_to_u64(name, &sequence) || sequence == 0) {
-        error_set(&err, ERROR_INVALID, "an entry of the audit log is called by its number");
+        error_set(&err, ERROR_INVALID, "an audit log entry is identified by its number");
         done(context, NULL, &err);
         return;
     }
@@ -151,22 +152,21 @@ static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *na
 /* In the order of the columns. */
 static const RecordField status[] = {
     { .name = "time", .type = RECORD_TIME, .column = { "TIME" }, .help = "when" },
-    { .name = "who", .column = { "WHO" }, .help = "who has asked" },
-    { .name = "verb", .column = { "VERB" }, .help = "what was asked for" },
-    { .name = "kind", .column = { "KIND" }, .help = "of which kind it is" },
-    { .name = "name", .column = { "OBJECT" }, .help = "to which one" },
+    { .name = "who", .column = { "WHO" }, .help = "who made the request" },
+    { .name = "verb", .column = { "VERB" }, .help = "the requested operation" },
+    { .name = "kind", .column = { "KIND" }, .help = "kind of the object" },
+    { .name = "name", .column = { "OBJECT" }, .help = "name of the object" },
     { .name = "outcome",
       .type = RECORD_CHOICE,
       .choices = "asked|done|failed|denied|unknown",
       .column = { "OUTCOME" },
-      .help = "what came of it; unknown: no answer came from the store, and it may have "
-              "happened" },
-    { .name = "reason", .column = { "REASON" }, .help = "what they have said about it" },
+      .help = "result; unknown: the store did not answer, and the change may have happened" },
+    { .name = "reason", .column = { "REASON" }, .help = "reason given by the caller" },
     { .name = "by",
       .type = RECORD_CHOICE,
       .choices = "local|token|certificate|session|node|join",
       .column = { "BY", .is_wide = true },
-      .help = "what they have shown" },
+      .help = "how the caller authenticated" },
     { .name = "address",
       .column = { "ADDRESS", .is_wide = true },
       .help = "address of the client" },
@@ -175,19 +175,19 @@ static const RecordField status[] = {
       .help = "why it failed, was denied or is unknown" },
     { .name = "request",
       .column = { "REQUEST", .is_wide = true },
-      .help = "the same for what was asked and what came of it" },
-    { .name = "previous", .help = "the hash of the entry before" },
-    { .name = "hash", .help = "of this entry, with the one before in it" },
+      .help = "the same for a request and its result" },
+    { .name = "previous", .help = "hash of the previous entry" },
+    { .name = "hash", .help = "hash of this entry, which includes the previous hash" },
     { 0 },
 };
 
 const Kind kind_audit = {
     .name = "Audit",
     .plural = "audit",
-    .help = "Who has asked for what, and what came of it; a list begins with the newest.",
+    .help = "Who requested what, and the result; lists start with the newest entry.",
     .verbs = KIND_LIST | KIND_GET,
     .status = status,
-    .name_help = "its number",
+    .name_help = "number of the entry",
     .ask_list = list,
     .ask_get = get,
     .watched = watched,

@@ -199,7 +199,7 @@ static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
     Str after = page->after, next = STR_EMPTY;
     bool of_users = str_starts(after, AFTER_USERS);
     if (after.len > 0 && !of_users && !str_starts(after, AFTER_NODES)) {
-        return error_set(err, ERROR_INVALID, "'continue' is nothing that a page has said");
+        return error_set(err, ERROR_INVALID, "invalid 'continue'; start again from the first page");
     }
     if (after.len == 0) {
         add_own(&found, settings);
@@ -259,7 +259,7 @@ static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     }
     const RosterNode *node = roster_find_serial(at->roster, name);
     if (node == NULL) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no certificate '%" STR_FMT "'",
+        return error_set(err, ERROR_NOT_FOUND, "certificate '%" STR_FMT "' not found",
                          STR_ARG(name));
     }
     if (!nodes_show(arena, at, str_from_c(node->record.name), &view, err)) {
@@ -313,7 +313,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
         roles[i] = value_str(given->items[i]);
     }
     if (settings->certify == NULL || settings->credentials == NULL) {
-        call_refuse(call, 503, "this server has no CA at present");
+        call_refuse(call, 503, "this server currently has no CA");
     } else if (!credentials_may_grant(settings->credentials, &call->caller.principal, roles,
                                       given->len, &err)) {
         call_fail_field(call, STR("/spec/roles"), &err);
@@ -339,7 +339,8 @@ static void remove_certificate(const Kind *kind, ApiCall *call, const KindItem *
     } else if (str_eq_c(usage, "node")) {
         revoke_serial(call_store(call), present->name, call_done, call);
     } else {
-        call_refuse(call, 409, "that is a certificate of the cluster's own; 'eden pki' renews it");
+        call_refuse(call, 409,
+                    "this certificate belongs to the cluster itself; 'eden pki' renews it");
     }
 }
 
@@ -410,15 +411,19 @@ static uint32_t unstored(const ApiSettings *settings, Arena *arena, Str names[KI
 /* --- The row --------------------------------------------------------------------------------- */
 
 static const RecordField spec[] = {
-    { .name = "user", .is_required = true, .min = 1, .max = USER_NAME_MAX, .help = "whose it is" },
+    { .name = "user",
+      .is_required = true,
+      .min = 1,
+      .max = USER_NAME_MAX,
+      .help = "name of the user" },
     { .name = "roles",
       .shape = RECORD_LIST,
       .is_required = true,
       .min = 1,
       .max = ROLE_NAME_MAX,
       .column = { "ROLES", .is_late = true },
-      .help = "what they may do; none that its maker does not have" },
-    { .name = "csr", .max = 16 << 10, .help = "the request for it, as PEM; not kept" },
+      .help = "roles of the user; only roles that its creator has" },
+    { .name = "csr", .max = 16 << 10, .help = "the certificate request, as PEM; not stored" },
     { .name = "life",
       .type = RECORD_DURATION,
       .min = LIFE_MIN_MS,
@@ -435,29 +440,26 @@ static const RecordField status[] = {
       .help = "what it is for" },
     { .name = "owner",
       .column = { "OWNER" },
-      .help = "the cluster, the node or the user that it names" },
+      .help = "cluster, node or user that the certificate is for" },
     { .name = "state",
       .type = RECORD_CHOICE,
       .choices = "good|expired|revoked|unreadable",
       .column = { "STATE" },
-      .help = "what it is worth; nothing when its record cannot be read" },
-    { .name = "expires",
-      .type = RECORD_TIME,
-      .column = { "EXPIRES" },
-      .help = "until when it is good" },
+      .help = "whether it is valid; missing if its record cannot be read" },
+    { .name = "expires", .type = RECORD_TIME, .column = { "EXPIRES" }, .help = "when it expires" },
     { .name = "error", .help = "why its record cannot be read" },
     { .name = "made_by",
       .column = { "MADE BY", .is_wide = true },
-      .help = "who made it, when it is a user's" },
-    { .name = "certificate", .help = "itself, as PEM: shown when it is made" },
-    { .name = "bundle", .help = "the CAs to trust, as PEM: shown when it is made" },
+      .help = "who created it, for user certificates" },
+    { .name = "certificate", .help = "the certificate, as PEM: shown only when it is created" },
+    { .name = "bundle", .help = "the CAs to trust, as PEM: shown only when it is created" },
     { 0 },
 };
 
 const Kind kind_certificate = {
     .name = "Certificate",
     .plural = "certificates",
-    .help = "The certificates of the CAs, of servers, of nodes and of users.",
+    .help = "Certificates of CAs, servers, nodes and users.",
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_DELETE,
     .spec = spec,
     .status = status,

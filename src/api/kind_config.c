@@ -6,12 +6,12 @@ static const RecordField spec[] = {
     { .name = "title",
       .max = 100,
       .column = { "TITLE" },
-      .help = "what people call this cluster, shown above its pages" },
+      .help = "name of this cluster for people, shown at the top of its pages" },
     { .name = "color",
       .type = RECORD_CHOICE,
       .choices = "gray|green|blue|orange|red",
       .column = { "COLOR" },
-      .help = "of that title, to tell production from other clusters" },
+      .help = "color of the title, to distinguish production from other clusters" },
     { 0 },
 };
 
@@ -20,7 +20,7 @@ static const RecordField status[] = { KIND_UNREADABLE_FIELDS, { 0 } };
 const Kind kind_config = {
     .name = "Config",
     .plural = "config",
-    .help = "What is set for the whole cluster; the object 'cluster' is what counts.",
+    .help = "Settings of the whole cluster; only the object named 'cluster' is used.",
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_UPDATE | KIND_DELETE,
     .spec = spec,
     .status = status,

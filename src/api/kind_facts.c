@@ -19,7 +19,7 @@ static bool read_facts(Arena *arena, Str text, Value *out, Error *err)
     options.limits.depth = VALUE_DEPTH_MAX - ROUND_MAX;
     return json_parse_text(arena, text, &options, out, err) &&
            (out->kind == VALUE_MAP ||
-            error_set(err, ERROR_INVALID, "facts are a JSON object, and these are none")) &&
+            error_set(err, ERROR_INVALID, "facts must be a JSON object")) &&
            json_print(&printed, *out, NULL, err);
 }
 
@@ -135,8 +135,8 @@ static void tell_absent(const Reading *reading)
     if (nodes_show(reading->arena, &reading->at, reading->name, &view, &err)) {
         error_set(&err, ERROR_NOT_FOUND,
                   view.is_member ? "'%" STR_FMT
-                                   "' has never sent facts; does 'eden agent' run there?"
-                                 : "'%" STR_FMT "' asks to join, and has sent no facts yet",
+                                   "' has never sent facts; is 'eden agent' running there?"
+                                 : "'%" STR_FMT "' has not been approved yet and has sent no facts",
                   STR_ARG(reading->name));
     }
     reading->got(reading->context, NULL, &err);
@@ -188,8 +188,8 @@ static const KindColumn columns[] = {
 const Kind kind_facts = {
     .name = "Facts",
     .plural = "facts",
-    .help = "What a node has reported about itself; its status is the facts, its labels are the "
-            "node's.",
+    .help = "What a node has reported about itself; the status contains the facts, the labels are "
+            "those of the node.",
     .verbs = KIND_LIST | KIND_GET,
     .columns = columns,
     .name_help = "the name of the node",

@@ -245,8 +245,9 @@ static bool may_list_facts(const ApiCall *call, Error *err)
     }
     credentials_decide(credentials, &call->caller.principal, STR("list"), STR("Facts"), &decision);
     return decision.verdict == ACCESS_ALLOWED ||
-           error_set(err, ERROR_DENIED,
-                     "nodes are selected by facts by who may list all facts (list on Facts)");
+           error_set(
+               err, ERROR_DENIED,
+               "selecting nodes by facts requires permission to list all facts (list on Facts)");
 }
 
 /* False: it was refused. */

@@ -166,7 +166,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 static void update(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     if (access_role_builtin(draft->name) != NULL) {
-        call_refuse(call, 409, "this role is built in and stays as it is; make another one");
+        call_refuse(call, 409, "built-in roles cannot be changed; create another one");
     } else if (may_define(call, draft)) {
         stored_update(kind, call, draft);
     }
@@ -184,7 +184,7 @@ static void remove_role(const Kind *kind, ApiCall *call, const KindItem *present
 {
     Str keys[CREDENTIALS_GRANT_KEYS];
     if (access_role_builtin(present->name) != NULL) {
-        call_refuse(call, 409, "this role is built in and stays");
+        call_refuse(call, 409, "built-in roles cannot be deleted");
     } else if (call_settings(call)->credentials == NULL) {
         stored_remove(kind, call, present);
     } else {
@@ -202,17 +202,18 @@ static const RecordField rule[] = {
       .is_required = true,
       .min = 1,
       .max = ACCESS_WORD_MAX,
-      .help = "get, list, watch, create, update, delete, words as approve and ping, or * for all" },
+      .help = "get, list, watch, create, update, delete, others such as approve and ping, or * for "
+              "all" },
     { .name = "kinds",
       .shape = RECORD_LIST,
       .is_required = true,
       .min = 1,
       .max = ACCESS_WORD_MAX,
-      .help = "Node, Facts and so on, or * for all" },
+      .help = "kinds such as Node and Facts, or * for all" },
     { .name = "selector",
       .type = RECORD_SELECTOR,
       .max = ACCESS_SELECTOR_MAX,
-      .help = "only objects with such names and labels; all of them when it is not there" },
+      .help = "only objects with matching names and labels; default: all" },
     { 0 },
 };
 
@@ -223,7 +224,7 @@ static const RecordField spec[] = {
       .is_required = true,
       .fields = rule,
       .column = { "RULES", .is_late = true },
-      .help = "what may be done; what no rule allows may not" },
+      .help = "what is allowed; everything else is denied" },
     { 0 },
 };
 
@@ -231,7 +232,7 @@ static const RecordField status[] = {
     { .name = "builtin",
       .type = RECORD_BOOL,
       .column = { "BUILT IN" },
-      .help = "it is part of eden, and stays" },
+      .help = "whether it is part of eden and cannot be changed" },
     KIND_UNREADABLE_FIELDS,
     { 0 },
 };
@@ -239,11 +240,12 @@ static const RecordField status[] = {
 const Kind kind_role = {
     .name = "Role",
     .plural = "roles",
-    .help = "What owners of the role may do: verbs, with kinds of objects, optionally only some.",
+    .help = "What holders of the role may do: verbs on kinds of objects, optionally limited by a "
+            "selector.",
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_UPDATE | KIND_DELETE,
     .spec = spec,
     .status = status,
-    .name_help = "small letters, digits, and '-' between them",
+    .name_help = "lowercase letters and digits, with '-' between them",
     .is_labeled = true,
     .name_check = access_role_name_check,
     .check = check,

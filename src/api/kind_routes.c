@@ -89,7 +89,7 @@ static bool read_match(KindCall *change)
     const Str *header = http1_find(head, "If-Match"), *none = http1_find(head, "If-None-Match");
     change->match_none = none != NULL;
     if (none != NULL && !str_eq_c(*none, "*")) {
-        call_refuse(change->call, 400, "'If-None-Match' of a change is '*' or not there");
+        call_refuse(change->call, 400, "'If-None-Match' of a change must be '*' or absent");
         return false;
     }
     if (header == NULL) {
@@ -102,7 +102,8 @@ static bool read_match(KindCall *change)
     bool quoted = header->len > 2 && header->data[0] == '"' && str_ends(*header, STR("\""));
     if (!change->match_any &&
         (!quoted || !str_to_i64(str_slice(*header, 1, header->len - 1), &change->match))) {
-        call_refuse(change->call, 400, "'If-Match' has one ETag as it was given, or '*'");
+        call_refuse(change->call, 400,
+                    "'If-Match' must be one ETag as returned by the server, or '*'");
         return false;
     }
     return true;
@@ -113,7 +114,8 @@ static bool check_match(const KindCall *change, const KindItem *item)
 {
     ApiCall *call = change->call;
     if (change->match_none && item != NULL) {
-        call_refuse(call, 412, "it is there, and 'If-None-Match' wants that it is not");
+        call_refuse(call, 412,
+                    "the object exists, but 'If-None-Match: *' requires that it does not");
         return false;
     }
     if (!change->has_match || (item != NULL && change->match_any) ||
@@ -122,12 +124,14 @@ static bool check_match(const KindCall *change, const KindItem *item)
     }
     if (item == NULL) {
         call_refuse(call, 412,
-                    change->match_any ? "it is not there, and 'If-Match' wants that it is"
-                                      : "it is not there, and the request rests on a revision");
+                    change->match_any
+                        ? "the object does not exist, but 'If-Match: *' requires that it does"
+                        : "the object does not exist, but the request gives its revision");
         return false;
     }
     Str text = arena_format(
-        &call->arena, "it has revision %lld now, and the request is based on %lld; read it again",
+        &call->arena,
+        "the object has revision %lld, but the request is based on %lld; read it again",
         (long long)item->revision, (long long)change->match);
     call_refuse(call, 412, text.data);
     return false;
@@ -160,8 +164,7 @@ static bool make_draft(KindCall *change, const KindItem *present)
     if (present == NULL) {
         call_refuse_touch(call);
     } else {
-        call_refuse(call, 403,
-                    "after that it would be none of the objects that your roles are for");
+        call_refuse(call, 403, "your roles would not allow access to the changed object");
     }
     return false;
 }
@@ -190,7 +193,8 @@ static void create(KindCall *change)
 {
     ApiCall *call = change->call;
     if ((change->kind->verbs & KIND_CREATE) == 0) {
-        call_refuse(call, 404, "there is no such object, and none is made this way");
+        call_refuse(call, 404,
+                    "object not found, and objects of this kind cannot be created this way");
     } else if (make_draft(change, NULL) && may_make(change)) {
         change->kind->create(change->kind, call, &change->draft);
     }
@@ -256,8 +260,7 @@ static void look_for_change(void *context, const KindItem *item, const Error *er
     }
     if (change->is_patch && item->error.len > 0) {
         call_refuse(call, 409,
-                    "what is there cannot be read: say as a whole what it shall be (PUT), "
-                    "or delete it");
+                    "the stored object cannot be read: replace it as a whole (PUT), or delete it");
         return;
     }
     change->present = *item;
@@ -291,7 +294,7 @@ static void start_change(ApiCall *call, bool is_patch)
     }
     if (change->body.name.len > 0 && !str_eq(change->body.name, call->part)) {
         field_problem(&call->arena, &change->problems, STR("/metadata/name"),
-                      "must be the name that the address has");
+                      "must be the name in the URL");
     }
     change->body.name = call->part;
     if (read_match(change)) {

@@ -137,12 +137,13 @@ bool stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
                 KindItem *out, Error *err)
 {
     if (!is_word(name)) {
-        return error_set(err, ERROR_INVALID, "a name has 1 to %d characters", OBJECT_NAME_MAX);
+        return error_set(err, ERROR_INVALID, "a name must have 1 to %d characters",
+                         OBJECT_NAME_MAX);
     }
     const StateEntry *entry =
         state_find(settings->at.state, key_of(kind, arena, settings->at.prefix, name));
     if (entry == NULL) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no %s '%" STR_FMT "'", kind->name,
+        return error_set(err, ERROR_NOT_FOUND, "%s '%" STR_FMT "' not found", kind->name,
                          STR_ARG(name));
     }
     *out = item_of(kind, arena, entry);
@@ -169,7 +170,7 @@ static bool check_guard(const Writing *writing, const Change *change, Error *err
         return true;
     }
     if (writing->call->api == NULL) {
-        return error_set(err, ERROR_UNAVAILABLE, "the server stops");
+        return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
     for (uint32_t i = 0; i < writing->guard.key_count; i++) {
         revisions[i] = change_revision(change, 1 + i);
@@ -182,13 +183,14 @@ static bool decide(void *context, Change *change, Error *err)
     const Writing *writing = context;
     if (change_revision(change, 0) != writing->revision) {
         return writing->revision == 0
-                   ? error_set(err, ERROR_CONFLICT, "there is one called '%" STR_FMT "' already",
+                   ? error_set(err, ERROR_CONFLICT, "'%" STR_FMT "' already exists",
                                STR_ARG(writing->name))
                    : error_set(err, ERROR_CONFLICT,
                                "it was changed in the meantime; read it again");
     }
     if (writing->revision == 0 && change_count(change, 0) >= STORED_OBJECTS_MAX) {
-        return error_set(err, ERROR_LIMIT, "there are %d of this kind already", STORED_OBJECTS_MAX);
+        return error_set(err, ERROR_LIMIT, "there are already %d objects of this kind",
+                         STORED_OBJECTS_MAX);
     }
     if (!check_guard(writing, change, err)) {
         return false;
@@ -237,7 +239,7 @@ static void write_start(const Kind *kind, Writing *writing)
     /* Patches may add up to more than can be read again. */
     if (writing->record.len > STORED_OBJECT_MAX) {
         writing_free(writing);
-        call_refuse(call, 413, "the object as a whole is larger than objects can be");
+        call_refuse(call, 413, "the object would be larger than allowed");
         return;
     }
     const ClusterStore *at = call_store(call);

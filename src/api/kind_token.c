@@ -115,7 +115,7 @@ static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
     Str place;
     uint32_t sort = sort_after(page->after, &place);
     if (sort == SORT_COUNT) {
-        return error_set(err, ERROR_INVALID, "'continue' is nothing that a page has said");
+        return error_set(err, ERROR_INVALID, "invalid 'continue'; start again from the first page");
     }
     *out = (KindItems){ .items = items };
     while (sort < SORT_COUNT && out->count < page->limit) {
@@ -226,17 +226,16 @@ static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
     }
     if (!is_for_access(draft->spec)) {
         if (roles != NULL) {
-            field_problem(arena, problems, STR("/spec/roles"), "a token to join with has none");
+            field_problem(arena, problems, STR("/spec/roles"), "not allowed for a join token");
         }
         return;
     }
     if (value_get(draft->spec, STR("uses")) != NULL) {
         field_problem(arena, problems, STR("/spec/uses"),
-                      "a token for the API may be shown as often as one likes");
+                      "not allowed for an API token, which can be used any number of times");
     }
     if (roles == NULL || (roles->kind == VALUE_LIST && roles->list->len == 0)) {
-        field_problem(arena, problems, STR("/spec/roles"),
-                      "a token for the API needs one at least");
+        field_problem(arena, problems, STR("/spec/roles"), "an API token requires at least one");
     }
 }
 
@@ -260,7 +259,7 @@ static void make_access(ApiCall *call, Value spec)
         roles[i] = value_str(given->list->items[i]);
     }
     if (settings->credentials == NULL) {
-        call_refuse(call, 503, "this server knows no tokens for the API");
+        call_refuse(call, 503, "this server does not support API tokens");
     } else if (!credentials_may_grant(settings->credentials, &call->caller.principal, roles,
                                       given->list->len, &err)) {
         call_fail_field(call, STR("/spec/roles"), &err);
@@ -319,14 +318,13 @@ static const RecordField spec[] = {
       .type = RECORD_CHOICE,
       .choices = "join|access",
       .column = { "PURPOSE" },
-      .help = "to join the cluster with, which is what it is when nothing is said; or to show to "
-              "the API" },
+      .help = "join: to join the cluster (default); access: to use the API" },
     { .name = "life",
       .type = RECORD_DURATION,
       .min = ACCESS_TOKEN_LIFE_MIN_MS,
       .max = ACCESS_TOKEN_LIFE_MAX_MS,
-      .help = "how long it is good, a minute to a year: an hour for joining and eight for access, "
-              "unless told" },
+      .help = "how long it is valid, a minute to a year; default: an hour for join, eight hours "
+              "for access" },
     { .name = "uses",
       .type = RECORD_INT,
       .min = 1,
@@ -337,12 +335,12 @@ static const RecordField spec[] = {
       .min = 1,
       .max = ROLE_NAME_MAX,
       .column = { "ROLES", .is_late = true },
-      .help = "what its owner may do; only roles that its creator has" },
+      .help = "roles it grants; only roles that its creator has" },
     { .name = "description",
       .max = TOKEN_LABEL_MAX,
       .is_plain = true,
       .column = { "FOR", .is_late = true },
-      .help = "what or whom it is for; the name of its owner in the audit log" },
+      .help = "what or whom it is for; its name in the audit log" },
     { 0 },
 };
 
@@ -351,33 +349,32 @@ static const RecordField status[] = {
       .type = RECORD_CHOICE,
       .choices = "good|expired|used up|unreadable",
       .column = { "STATE" },
-      .help = "what it is worth; nothing when its record cannot be read" },
+      .help = "whether it is valid; missing if its record cannot be read" },
     { .name = "error", .help = "why its record cannot be read" },
     { .name = "uses",
       .type = RECORD_INT,
       .column = { "USES" },
       .help = "how many machines have joined with it" },
-    { .name = "expires",
-      .type = RECORD_TIME,
-      .column = { "EXPIRES" },
-      .help = "from then on it opens nothing" },
-    { .name = "made_by", .column = { "MADE BY", .is_wide = true }, .help = "who made it" },
-    { .name = "secret", .is_secret = true, .help = "the token itself: shown when it is made" },
-    { .name = "ca_pin", .help = "which CA to trust: shown when it is made" },
+    { .name = "expires", .type = RECORD_TIME, .column = { "EXPIRES" }, .help = "when it expires" },
+    { .name = "made_by", .column = { "MADE BY", .is_wide = true }, .help = "who created it" },
+    { .name = "secret",
+      .is_secret = true,
+      .help = "the token itself: shown only when it is created" },
+    { .name = "ca_pin", .help = "pin of the CA to trust: shown only when it is created" },
     { .name = "servers",
       .shape = RECORD_LIST,
-      .help = "where the API is reached: shown when it is made" },
+      .help = "addresses of the API: shown only when it is created" },
     { 0 },
 };
 
 const Kind kind_token = {
     .name = "Token",
     .plural = "tokens",
-    .help = "What machines join with, or what people and programs show to the API.",
+    .help = "Tokens that machines join with, and tokens for the API.",
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_DELETE,
     .spec = spec,
     .status = status,
-    .name_help = "the first half of the token, which is no secret",
+    .name_help = "the first half of the token, which is not secret",
     .check = check,
     .list = list,
     .get = get,

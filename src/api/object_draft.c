@@ -58,7 +58,7 @@ static void check_kind(const BodyReading *reading, const Kind *kind, Value metad
     }
     if (name.len > 0 && !str_eq_c(name, kind->name)) {
         field_problem(reading->arena, reading->problems, STR("/metadata/kind"),
-                      "must be '%s' at this address", kind->name);
+                      "must be '%s' at this endpoint", kind->name);
     }
 }
 
@@ -92,7 +92,7 @@ static void check_words(const BodyReading *reading, const Kind *kind, Value obje
         if (place == NULL) {
             fields_tell_unknown(reading->arena, object_fields, name, at, reading->problems);
         } else {
-            field_problem(reading->arena, reading->problems, at, "belongs into '%s'", place)
+            field_problem(reading->arena, reading->problems, at, "belongs in '%s'", place)
                 ->is_name = true;
         }
     }
@@ -159,8 +159,8 @@ static bool is_taken(Arena *arena, const Kind *kind, Value given, const char *na
     if (kind->is_labeled || given.map->len == 0) {
         return true;
     }
-    field_problem(arena, problems, arena_format(arena, "/metadata/%s", name), "a %s has none",
-                  kind->name);
+    field_problem(arena, problems, arena_format(arena, "/metadata/%s", name),
+                  "not supported for kind %s", kind->name);
     return false;
 }
 
@@ -168,13 +168,14 @@ static void check_labels(Arena *arena, Value labels, FieldProblems *problems)
 {
     Error err;
     if (labels.map->len > LABELS_MAX) {
-        field_problem(arena, problems, STR("/metadata/labels"), "there may be %d", LABELS_MAX);
+        field_problem(arena, problems, STR("/metadata/labels"), "at most %d are allowed",
+                      LABELS_MAX);
     }
     for (uint32_t i = 0; i < labels.map->len; i++) {
         const MapEntry *entry = &labels.map->entries[i];
         Str at = field_below(arena, STR("/metadata/labels"), value_str(entry->key));
         if (!value_is_string(entry->value)) {
-            field_problem(arena, problems, at, "must be a text");
+            field_problem(arena, problems, at, "must be a string");
         } else if (!node_label_check(value_str(entry->key), value_str(entry->value), &err)) {
             field_problem(arena, problems, at, "%s", err.text)->is_name =
                 !node_label_check(value_str(entry->key), STR_EMPTY, &err);
@@ -185,7 +186,7 @@ static void check_labels(Arena *arena, Value labels, FieldProblems *problems)
 static void check_annotations(Arena *arena, Value annotations, FieldProblems *problems)
 {
     if (annotations.map->len > ANNOTATIONS_MAX) {
-        field_problem(arena, problems, STR("/metadata/annotations"), "there may be %d",
+        field_problem(arena, problems, STR("/metadata/annotations"), "at most %d are allowed",
                       ANNOTATIONS_MAX);
     }
     for (uint32_t i = 0; i < annotations.map->len; i++) {
@@ -194,7 +195,7 @@ static void check_annotations(Arena *arena, Value annotations, FieldProblems *pr
         if (name.len == 0 || name.len > LABEL_NAME_MAX || !value_is_string(entry->value) ||
             entry->value.len > ANNOTATION_VALUE_MAX) {
             field_problem(arena, problems, STR("/metadata/annotations"),
-                          "each is a text of at most %d bytes under a name of at most %d",
+                          "each must be a string of at most %d bytes, with a name of at most %d",
                           ANNOTATION_VALUE_MAX, LABEL_NAME_MAX);
             return;
         }
@@ -255,7 +256,7 @@ static void check_name(Arena *arena, const Kind *kind, Str name, FieldProblems *
 {
     Error err;
     if (kind->name_check == NULL && name.len > 0) {
-        field_problem(arena, problems, STR("/metadata/name"), "the server gives it one");
+        field_problem(arena, problems, STR("/metadata/name"), "is assigned by the server");
     } else if (kind->name_check != NULL && !kind->name_check(name, &err)) {
         field_problem(arena, problems, STR("/metadata/name"), "%s", err.text);
     }

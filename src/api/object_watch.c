@@ -277,7 +277,7 @@ static bool read_ended(Starting *starting, const Error *err)
     }
     /* Also of a name that nothing can have, there is nothing. */
     if (err != NULL && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_INVALID) {
-        log_warning("a watch is broken off", LOG_C("kind", starting->watch->kind->name),
+        log_warning("watch aborted", LOG_C("kind", starting->watch->kind->name),
                     LOG_C("error", err->text));
         drop(starting->watch);
         return false;
@@ -572,9 +572,9 @@ static bool read_from(ApiCall *call, int64_t *from)
         good = str_to_i64(text, from) && *from >= 1;
     }
     if (!good) {
-        call_refuse(call, 400,
-                    "'from' is a revision, a number from 1 on, and 'Last-Event-ID' one "
-                    "that an event had");
+        call_refuse(
+            call, 400,
+            "'from' must be a revision, 1 or higher, and 'Last-Event-ID' the id of an event");
     }
     return good;
 }
@@ -587,7 +587,7 @@ static bool read_wish(ApiCall *call, ObjectWatch *watch)
                     : str_eq_c(wish, "ndjson")             ? WATCH_NDJSON
                                                            : WATCH_NONE;
     if (watch->format == WATCH_NONE) {
-        call_refuse(call, 400, "'watch' is sse or ndjson");
+        call_refuse(call, 400, "'watch' must be 'sse' or 'ndjson'");
         return false;
     }
     if (call_has_parameter(call, "selector", &selector) &&

@@ -40,13 +40,14 @@ static const struct {
     const char *name, *help;
     RouteFlags flag; /* of the rows that take it */
 } request_fields[] = {
-    { "If-Match", "refuse it with 412 unless the object has this ETag; *: unless it is there",
+    { "If-Match", "fails with 412 unless the object has this ETag; *: unless it exists",
       ROUTE_CONDITIONAL },
-    { "If-None-Match", "*: refuse it with 412 when the object is there", ROUTE_CONDITIONAL },
-    { "Idempotency-Key", "it happens once, however often it is sent with this text within a day",
+    { "If-None-Match", "*: fails with 412 if the object exists", ROUTE_CONDITIONAL },
+    { "Idempotency-Key",
+      "executes the request only once, even if it is sent repeatedly with this key within a day",
       ROUTE_IDEMPOTENT },
-    { "Eden-Reason", "what it is for; kept in the audit log", ROUTE_AUDITED },
-    { "Last-Event-ID", "of a watch: go on behind the event that had this id", ROUTE_WATCHABLE },
+    { "Eden-Reason", "reason for the request; stored in the audit log", ROUTE_AUDITED },
+    { "Last-Event-ID", "for a watch: continue after the event with this id", ROUTE_WATCHABLE },
 };
 
 static bool shows_object(const RouteRow *row)
@@ -80,13 +81,13 @@ static const struct {
     const char *name, *status, *help;
     bool (*applies)(const RouteRow *row);
 } answer_fields[] = {
-    { "ETag", NULL, "the revision of the object, in quotes", shows_object },
-    { "Location", "201", "where the object is", makes_object },
-    { "Idempotent-Replayed", NULL, "true: it had happened already, and this is its answer",
-      is_idempotent },
-    { "Set-Cookie", NULL, "the session", changes_session },
+    { "ETag", NULL, "revision of the object, in quotes", shows_object },
+    { "Location", "201", "URL of the object", makes_object },
+    { "Idempotent-Replayed", NULL,
+      "true: the request was executed earlier, and this is its response", is_idempotent },
+    { "Set-Cookie", NULL, "the session cookie", changes_session },
     { "Eden-Stale-Since", NULL,
-      "only there while the store is unavailable: the answer may be out of date since then",
+      "present only while the store is unavailable: the response may be out of date since then",
       reads },
 };
 
@@ -95,10 +96,10 @@ static const struct {
     int status;
     const char *name, *help;
 } refusal_fields[] = {
-    { 401, "WWW-Authenticate", "what one could show" },
+    { 401, "WWW-Authenticate", "supported authentication schemes" },
     { 405, "Allow", "methods that the caller may use" },
-    { 415, "Accept", "content types that the body may have" },
-    { 429, "Retry-After", "seconds; not there when waiting does not help" },
+    { 415, "Accept", "supported content types of the body" },
+    { 429, "Retry-After", "seconds to wait; absent if waiting does not help" },
 };
 
 static void put_field(Buf *out, const char *name, const char *help)
@@ -128,16 +129,17 @@ static void put_answer_fields(Buf *out, const RouteRow *row, const char *status)
 static const struct {
     const char *name, *type, *choices, *help;
 } parameters[] = {
-    { "limit", "integer", NULL, "so many at most" },
-    { "continue", "string", NULL, "where the page begins: what the page before said" },
-    { "selector", "string", NULL, "only objects with such names and labels, as 'role=web'" },
-    { "watch", "string", "sse|ndjson", "tell of changes as they happen, in this form" },
-    { "port", "integer", NULL, "the port of the targets; 9100 when it is not given" },
-    { "key", "string", NULL, "a key of the store" },
-    { "prefix", "string", NULL, "what keys of the store start with" },
-    { "from", "integer", NULL, "the revision to begin with; of entries their number" },
-    { "previous", "boolean", NULL, "whether to tell what was there before" },
-    { "only", "string", "keys", "leave out the values" },
+    { "limit", "integer", NULL, "maximum number of results" },
+    { "continue", "string", NULL, "where the page starts: the value from the previous page" },
+    { "selector", "string", NULL,
+      "only objects with matching names and labels, such as 'role=web'" },
+    { "watch", "string", "sse|ndjson", "stream changes as they happen, in this format" },
+    { "port", "integer", NULL, "port of the targets; default: 9100" },
+    { "key", "string", NULL, "key in the store" },
+    { "prefix", "string", NULL, "prefix of keys in the store" },
+    { "from", "integer", NULL, "revision to start from; for audit entries their number" },
+    { "previous", "boolean", NULL, "whether to include the previous value" },
+    { "only", "string", "keys", "omit the values" },
 };
 
 static void put_parameter(Buf *out, const char *in, Str name, bool is_required)
@@ -229,7 +231,7 @@ static const struct {
       "{\"type\":\"array\",\"items\":{\"type\":\"object\"}}" },
     { backup_get, "application/octet-stream", "{\"type\":\"string\",\"format\":\"binary\"}" },
     { watch_get, "application/jsonl",
-      ("{\"type\":\"string\",\"description\":\"a line of JSON for each change, without end\"}") },
+      ("{\"type\":\"string\",\"description\":\"a stream with one line of JSON per change\"}") },
 };
 
 static void put_answer(Buf *out, const RouteRow *row)
@@ -351,7 +353,7 @@ static void put_request(Buf *out, const RouteRow *row)
     char name[64];
     json_out_open(out, "requestBody", '{');
     json_out_name(out, "description");
-    buf_put_format(out, "\"%u bytes at most\"", row->body_max);
+    buf_put_format(out, "\"at most %u bytes\"", row->body_max);
     json_out_bool(out, "required", route_is_of_kinds(row));
     json_out_open(out, "content", '{');
     while (route_next_type(&rest, &type)) {
@@ -383,7 +385,7 @@ static void put_operation(Buf *out, const RouteRow *row)
         json_out_close(out, ']');
     } else {
         json_out_name(out, "description");
-        buf_put_format(out, "\"Needs a role that allows '%s' on %s.%s\"", row->verb, row->kind,
+        buf_put_format(out, "\"Requires a role that allows '%s' on %s.%s\"", row->verb, row->kind,
                        route_has(row, ROUTE_AUDITED) ? " Recorded in the audit log." : "");
     }
     put_parameters(out, row);
@@ -438,14 +440,14 @@ static const RecordField metadata_fields[] = {
     { .name = "apiVersion",
       .type = RECORD_CHOICE,
       .choices = OBJECT_API_VERSION,
-      .help = "of all of them" },
-    { .name = "kind", .help = "what it is" },
-    { .name = "name", .help = "unique among those of its kind" },
-    { .name = "labels", .shape = RECORD_MAP, .help = "what selectors look at" },
+      .help = "version of the API" },
+    { .name = "kind", .help = "kind of the object" },
+    { .name = "name", .help = "unique within its kind" },
+    { .name = "labels", .shape = RECORD_MAP, .help = "labels for selectors" },
     { .name = "annotations", .shape = RECORD_MAP, .help = "free-form notes" },
-    { .name = "uuid", .help = "set by the server; a new one when the object is created again" },
-    { .name = "revision", .type = RECORD_INT, .help = "of its last change" },
-    { .name = "created", .type = RECORD_TIME, .is_nullable = true, .help = "when it was made" },
+    { .name = "uuid", .help = "set by the server; changes if the object is created again" },
+    { .name = "revision", .type = RECORD_INT, .help = "revision of its last change" },
+    { .name = "created", .type = RECORD_TIME, .is_nullable = true, .help = "when it was created" },
     { 0 },
 };
 
@@ -454,38 +456,39 @@ static const RecordField list_metadata_fields[] = {
       .type = RECORD_CHOICE,
       .is_required = true,
       .choices = OBJECT_API_VERSION,
-      .help = "of all of them" },
-    { .name = "kind", .is_required = true, .help = "what it is a list of" },
+      .help = "version of the API" },
+    { .name = "kind", .is_required = true, .help = "kind of the list" },
     { .name = "revision",
       .type = RECORD_INT,
       .is_required = true,
-      .help = "of the store, as of which it is so" },
+      .help = "revision of the store that the list shows" },
     { .name = "staleSince",
-      .help = "only there while the store is unavailable: the list may be out of date since then" },
+      .help =
+          "present only while the store is unavailable: the list may be out of date since then" },
     { .name = "continue",
       .is_required = true,
       .is_nullable = true,
-      .help = "where the next page begins; null: that was all" },
+      .help = "where the next page starts; null: this is the last page" },
     { .name = "truncated",
       .type = RECORD_BOOL,
       .is_required = true,
-      .help = "whether there is more" },
+      .help = "whether there are more" },
     { .name = "archived",
       .type = RECORD_INT,
-      .help = "of the audit log: entries up to this number are archived, and no longer there" },
+      .help = "audit log only: entries up to this number are archived and no longer listed" },
     { 0 },
 };
 
 static const RecordField problem_fields[] = {
     { .name = "type", .is_required = true, .help = "the code as a URN" },
-    { .name = "title", .is_required = true, .help = "what is wrong, in general" },
-    { .name = "status", .type = RECORD_INT, .is_required = true, .help = "that of HTTP" },
-    { .name = "code", .is_required = true, .help = "what programs may rely on" },
-    { .name = "detail", .is_required = true, .help = "what is wrong here" },
+    { .name = "title", .is_required = true, .help = "the kind of problem" },
+    { .name = "status", .type = RECORD_INT, .is_required = true, .help = "HTTP status" },
+    { .name = "code", .is_required = true, .help = "stable identifier for programs" },
+    { .name = "detail", .is_required = true, .help = "what is wrong with this request" },
     { .name = "problems",
       .type = RECORD_ANY,
       .shape = RECORD_LIST,
-      .help = "of an object: each field that is wrong, by a JSON pointer" },
+      .help = "invalid fields of an object, each with a JSON pointer" },
     { 0 },
 };
 
@@ -544,7 +547,7 @@ static void put_event_schema(Buf *out, const Kind *kind)
     buf_put_format(&name, "%sEvent", kind->name);
     json_out_open(out, buf_c(&name), '{');
     json_out_text(out, "type", STR("object"));
-    json_out_text(out, "description", STR("What a watch tells: one of many, without end."));
+    json_out_text(out, "description", STR("One event of a watch."));
     json_out_open(out, "required", '[');
     json_out_item(out, STR("type"));
     json_out_item(out, STR("revision"));
@@ -599,14 +602,14 @@ static void put_security(Buf *out)
     json_out_open(out, "token", '{');
     json_out_text(out, "type", STR("http"));
     json_out_text(out, "scheme", STR("bearer"));
-    json_out_text(out, "description", STR("A token that 'eden tokens create --role' made."));
+    json_out_text(out, "description", STR("A token created by 'eden tokens create --role'."));
     json_out_close(out, '}');
     json_out_open(out, "session", '{');
     json_out_text(out, "type", STR("apiKey"));
     json_out_text(out, "in", STR("cookie"));
     json_out_text(out, "name", STR("__Host-eden-session"));
     json_out_text(out, "description",
-                  STR("The session of a browser; changes need the field Eden-CSRF beside it."));
+                  STR("A browser session; changes also require the header Eden-CSRF."));
     json_out_close(out, '}');
     json_out_close(out, '}');
 }
@@ -658,7 +661,7 @@ static void put_problem(Buf *out, const char *name, const char *help, int status
 static void put_problems(Buf *out)
 {
     json_out_open(out, "responses", '{');
-    put_problem(out, "Problem", "It did not go: what is wrong.", 0);
+    put_problem(out, "Problem", "The request failed.", 0);
     for (const ProblemCode *code = problem_codes; code->status != 0; code++) {
         char name[32], help[120];
         snprintf(name, sizeof name, "Problem%d", code->status);

@@ -111,12 +111,12 @@ bool pages_answer(ApiCall *call)
     call->row = &page_row;
     if (!http1_is_safe(head)) {
         http_request_add_header(call->request, "Allow", STR("GET, HEAD"));
-        call_refuse(call, 405, "a page can only be looked at, by GET or HEAD");
+        call_refuse(call, 405, "method not allowed; pages support only GET and HEAD");
     } else if (call_has_body(call)) {
-        call_refuse(call, 400, "this address takes no body");
+        call_refuse(call, 400, "this endpoint does not accept a request body");
     } else if (lacks_slash) {
         http_request_add_header(call->request, "Location", STR("/docs/"));
-        call_answer_as(call, 301, "text/plain; charset=utf-8", STR("it is at /docs/\n"));
+        call_answer_as(call, 301, "text/plain; charset=utf-8", STR("moved to /docs/\n"));
     } else {
         answer_file(call, file);
     }

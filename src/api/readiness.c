@@ -17,8 +17,8 @@ static void put_problem(Buf *out, const char *what, const char *why, const char 
 
 static const char *judge(const ReadyCertificate *one, int64_t now_ms)
 {
-    return now_ms >= one->not_after_ms   ? "it has expired"
-           : now_ms < one->not_before_ms ? "it is not good yet; the clock may be behind"
+    return now_ms >= one->not_after_ms   ? "expired"
+           : now_ms < one->not_before_ms ? "not valid yet; the system clock may be slow"
                                          : NULL;
 }
 
@@ -27,14 +27,12 @@ static bool put_problems(Buf *out, const ReadyState *state, bool in_detail)
     bool is_stale = state->stale_since != NULL;
     bool ok = state->is_writable && !is_stale && !state->stops && !state->admits_nobody;
     if (state->stops) {
-        put_problem(out, "server", "it stops", NULL);
+        put_problem(out, "server", "stopping", NULL);
     }
     if (!state->is_writable) {
-        put_problem(out, "store", in_detail ? state->why_not : "it cannot be written",
-                    state->condition);
+        put_problem(out, "store", in_detail ? state->why_not : "not writable", state->condition);
     } else if (is_stale) {
-        put_problem(out, "store", in_detail ? state->stale_why : "it does not answer",
-                    "unavailable");
+        put_problem(out, "store", in_detail ? state->stale_why : "not responding", "unavailable");
     }
     if (state->admits_nobody) {
         put_problem(out, "revocations", "the list cannot be read; no certificate is accepted",

@@ -88,7 +88,8 @@ static void asked(void *context, uint64_t sequence, const Error *err)
     ApiCall *call = context;
     bool has_left = call->request == NULL;
     if (err == NULL && has_left && call->api != NULL) {
-        append(call, AUDIT_FAILED, STR("the client disconnected before it was started"), NULL);
+        append(call, AUDIT_FAILED, STR("the client disconnected before the request was started"),
+               NULL);
     }
     if (err != NULL || has_left) {
         call->entry = NULL;
@@ -212,7 +213,7 @@ static void told(void *context, uint64_t sequence, const Error *err)
 {
     ApiCall *call = context;
     if (err != NULL) {
-        log_error("what came of a request could not be recorded", LOG_C("error", err->text));
+        log_error("cannot record the result of a request", LOG_C("error", err->text));
     }
     call->entry = NULL;
     keep_answer(call);
@@ -235,7 +236,7 @@ void record_stream_end(ApiCall *call, bool is_whole)
 {
     if (call->entry != NULL && call->api != NULL) {
         append(call, is_whole ? AUDIT_DONE : AUDIT_FAILED,
-               is_whole ? STR_EMPTY : STR("its answer was broken off"), NULL);
+               is_whole ? STR_EMPTY : STR("the response was aborted"), NULL);
         call->entry = NULL;
     }
 }

@@ -119,7 +119,7 @@ void audit_entries_get(ApiCall *call)
     Str from = call_parameter(call, "from");
     *entries = (Entries){ .call = call };
     if (from.len > 0 && (!str_to_u64(from, &entries->query.from) || entries->query.from == 0)) {
-        call_refuse(call, 400, "'from' is the number of an entry, from 1 on");
+        call_refuse(call, 400, "'from' must be the number of an entry, 1 or higher");
     } else if (call_parameter_count(call, "limit", ENTRIES_DEFAULT, AUDIT_PAGE_MAX,
                                     &entries->query.limit)) {
         audit_list(call_store(call), &entries->query, entries_came, entries);
@@ -148,7 +148,7 @@ void audit_archive(ApiCall *call)
     Str hash;
     Error err;
     if (!str_to_u64(call->part, &wish.sequence)) {
-        call_refuse(call, 400, "an entry of the audit log is called by its number");
+        call_refuse(call, 400, "an audit log entry is identified by its number");
     } else if (!archive_body_read(&call->arena, call_body(call), &hash, &err)) {
         call_fail_body(call, &err);
     } else {

@@ -90,7 +90,7 @@ static void describe(Backup *backup, int64_t revision)
 static void break_off(Backup *backup, const Error *err)
 {
     Buf out = buf_make_in(&backup->call->arena, BUF_UNLIMITED);
-    log_error("a backup was broken off", LOG_C("why", err->text));
+    log_error("backup aborted", LOG_C("why", err->text));
     store_dump_free(TAKE(backup->dump));
     backup->is_broken = true;
     store_dump_put_broken(&out, err);
@@ -122,7 +122,7 @@ static bool begin(Backup *backup, int64_t revision, Buf *head)
         return false;
     }
     if (!are_same(backup->texts, after)) {
-        call_refuse(call, 503, "the CA was exchanged in this moment; try again");
+        call_refuse(call, 503, "the CA was changed during the backup; try again");
         return false;
     }
     describe(backup, revision);
@@ -191,7 +191,7 @@ void backup_get(ApiCall *call)
     Backup *backup = ARENA_NEW(&call->arena, Backup);
     Error err;
     if (settings->directory == NULL) {
-        call_refuse(call, 503, "this server has nothing on a disk");
+        call_refuse(call, 503, "this server stores nothing on disk");
         return;
     }
     backup->call = call;

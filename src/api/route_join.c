@@ -23,7 +23,7 @@ void join_post(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
     if (settings->admission == NULL) {
-        call_refuse(call, 503, "joining is not available on this server now");
+        call_refuse(call, 503, "joining is currently not available on this server");
         return;
     }
     call->joins = true;

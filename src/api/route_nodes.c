@@ -51,11 +51,11 @@ static void refuse_silent(const Asking *asking)
     ApiCall *call = asking->call;
     Error err;
     if (asking->since_ms != 0) {
-        error_set(&err, ERROR_UNAVAILABLE, "'%" STR_FMT "' is silent since %" STR_FMT,
+        error_set(&err, ERROR_UNAVAILABLE, "'%" STR_FMT "' has been silent since %" STR_FMT,
                   STR_ARG(call->part), STR_ARG(utc_text(&call->arena, asking->since_ms)));
     } else {
-        error_set(&err, ERROR_UNAVAILABLE,
-                  "'%" STR_FMT "' is silent, and it is not known since when", STR_ARG(call->part));
+        error_set(&err, ERROR_UNAVAILABLE, "'%" STR_FMT "' is silent, since an unknown time",
+                  STR_ARG(call->part));
     }
     call_fail(call, &err);
 }
@@ -94,7 +94,7 @@ static void pinged(void *context, const SessionPing *ping, const Error *err)
 static void refuse_asking(ApiCall *call)
 {
     Error err;
-    error_set(&err, ERROR_CONFLICT, "'%" STR_FMT "' is no member yet, and has no session",
+    error_set(&err, ERROR_CONFLICT, "'%" STR_FMT "' has not been approved yet and has no session",
               STR_ARG(call->part));
     call_fail(call, &err);
 }
@@ -109,7 +109,7 @@ void node_ping(ApiCall *call)
     } else if (!view.is_member) {
         refuse_asking(call);
     } else if (settings->ping == NULL) {
-        call_refuse(call, 503, "this server has no sessions");
+        call_refuse(call, 503, "this server does not support sessions");
     } else {
         Asking *asking = ARENA_NEW(&call->arena, Asking);
         *asking = (Asking){ call, view.node.node->is_alive, view.node.node->since_ms };

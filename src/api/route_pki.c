@@ -205,7 +205,7 @@ static bool has_pki(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
     if (settings->authority == NULL || settings->own == NULL || settings->certify == NULL) {
-        call_refuse(call, 503, "this server has no CA at present");
+        call_refuse(call, 503, "this server currently has no CA");
         return false;
     }
     return true;

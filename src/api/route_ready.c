@@ -28,8 +28,7 @@ static int put_alive(const ApiSettings *settings, bool in_detail, Buf *out)
     json_out_bool(out, "alive", true);
     json_out_bool(out, "writable", store.writable);
     if (!store.writable) {
-        json_out_text(out, "why",
-                      in_detail ? str_from_c(store.reason) : STR("it cannot be written"));
+        json_out_text(out, "why", in_detail ? str_from_c(store.reason) : STR("not writable"));
     }
     buf_put_c(out, "}\n");
     return 200;
@@ -119,8 +118,7 @@ static void ready_plain(void *context, HttpRequest *request)
 }
 
 const PlainRoute api_health_routes[] = {
-    { "/healthz", alive_plain, "That this server answers, and whether it can write." },
-    { "/readyz", ready_plain,
-      "Whether this server can do all of its work; 503 and what is missing when not." },
+    { "/healthz", alive_plain, "Whether this server responds, and whether its store is writable." },
+    { "/readyz", ready_plain, "Whether this server is ready; if not, 503 and the reasons." },
     { 0 },
 };

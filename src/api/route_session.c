@@ -125,8 +125,7 @@ void session_delete(ApiCall *call)
 {
     const ApiCaller *caller = &call->caller;
     if (!caller->is_known || caller->principal.kind != PRINCIPAL_SESSION) {
-        call_refuse(call, 401,
-                    call->refusal != NULL ? call->refusal : "there is no session to end");
+        call_refuse(call, 401, call->refusal != NULL ? call->refusal : "no session to end");
         return;
     }
     note(call, "logout");

@@ -17,7 +17,7 @@ enum {
 static bool key_fits(ApiCall *call, Str key)
 {
     if (key.len > STORE_KEY_MAX) {
-        call_refuse(call, 413, "the key is longer than keys can be");
+        call_refuse(call, 413, "the key is too long");
         return false;
     }
     return true;
@@ -51,7 +51,7 @@ static void refuse_missing(ApiCall *call)
     AUTO_CLEAR(Buf) shown = buf_make(BUF_UNLIMITED);
     visible_put(&shown, call_parameter(call, "key"));
     Error err;
-    error_set(&err, ERROR_NOT_FOUND, "there is no key '%s'", buf_c(&shown));
+    error_set(&err, ERROR_NOT_FOUND, "key '%s' not found", buf_c(&shown));
     call_fail(call, &err);
 }
 
@@ -135,7 +135,7 @@ void store_key_put(ApiCall *call)
         return;
     }
     if (value.len > STORE_VALUE_MAX) {
-        call_refuse(call, 413, "the value is larger than values can be");
+        call_refuse(call, 413, "the value is too large");
         return;
     }
     if (!store_put(call_store(call)->store, call_parameter(call, "key"), value, 0, changed, call,
@@ -203,12 +203,12 @@ void keys_get(ApiCall *call)
     uint32_t limit;
     Error err;
     if (only.len > 0 && !str_eq(only, STR("keys"))) {
-        call_refuse(call, 400, "'only' can be 'keys'");
+        call_refuse(call, 400, "'only' must be 'keys'");
         return;
     }
     if (last.len > 0) {
         if (!base64_decode(&call->arena, last, &last) || !str_starts(last, prefix)) {
-            call_refuse(call, 400, "no page of these keys begins there");
+            call_refuse(call, 400, "invalid 'continue'; start again from the first page");
             return;
         }
         op.key = arena_join(&call->arena, last, STR("\0"), STR_EMPTY);

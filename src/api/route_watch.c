@@ -66,19 +66,19 @@ static bool read_wish(ApiCall *call, StoreWatchSpec *spec)
     Str key = call_parameter(call, "key"), prefix = call_parameter(call, "prefix");
     Str from = call_parameter(call, "from"), previous = call_parameter(call, "previous");
     if ((key.len > 0) == (prefix.len > 0)) {
-        call_refuse(call, 400, "give 'key' or 'prefix', one of them");
+        call_refuse(call, 400, "give either 'key' or 'prefix'");
         return false;
     }
     if (key.len > STORE_KEY_MAX || prefix.len > STORE_KEY_MAX) {
-        call_refuse(call, 413, "the key is longer than keys can be");
+        call_refuse(call, 413, "the key is too long");
         return false;
     }
     if (from.len > 0 && (!str_to_i64(from, &spec->from) || spec->from < 1)) {
-        call_refuse(call, 400, "'from' is a revision, a number from 1 on");
+        call_refuse(call, 400, "'from' must be a revision, 1 or higher");
         return false;
     }
     if (previous.len > 0 && !str_eq_c(previous, "true") && !str_eq_c(previous, "false")) {
-        call_refuse(call, 400, "'previous' is true or false");
+        call_refuse(call, 400, "'previous' must be true or false");
         return false;
     }
     spec->key = key.len > 0 ? key : prefix;

@@ -39,7 +39,7 @@ static bool decode(Arena *arena, Str text, Str *out, Error *err)
             int low = i + 2 < text.len ? ascii_hex_value(text.data[i + 2]) : -1;
             if (high < 0 || low < 0) {
                 return error_set(err, ERROR_INVALID,
-                                 "the address has a '%%' without two digits behind it");
+                                 "invalid URL: '%%' must be followed by two hexadecimal digits");
             }
             c = (char)(high * 16 + low);
             i += 2;
@@ -56,7 +56,7 @@ static bool check_written(Str text, Error *err)
         unsigned char c = (unsigned char)text.data[i];
         if (c <= ' ' || c >= 0x7f) {
             return error_set(err, ERROR_INVALID,
-                             "the address has characters that must be written with '%%'");
+                             "invalid URL: it contains characters that must be percent-encoded");
         }
     }
     return true;
@@ -65,14 +65,14 @@ static bool check_written(Str text, Error *err)
 static bool check_word(Str word, Str decoded, Error *err)
 {
     if (word.len == 0) {
-        return error_set(err, ERROR_INVALID, "the address has an empty word in it");
+        return error_set(err, ERROR_INVALID, "invalid URL: empty path segment");
     }
     if (str_eq_c(decoded, ".") || str_eq_c(decoded, "..")) {
-        return error_set(err, ERROR_INVALID, "the address leads elsewhere by '.' or '..'");
+        return error_set(err, ERROR_INVALID, "invalid URL: path segment '.' or '..'");
     }
     if (str_find(decoded, STR("/"), 0) != STR_NOT_FOUND || has_controls(decoded)) {
         return error_set(err, ERROR_INVALID,
-                         "a word of the address has a slash or control characters in it");
+                         "invalid URL: a path segment contains a slash or control characters");
     }
     return true;
 }
@@ -81,7 +81,7 @@ static bool check_path(Arena *arena, Str path, Error *err)
 {
     Str word, decoded;
     if (!str_starts(path, STR("/"))) {
-        return error_set(err, ERROR_INVALID, "the address does not begin with '/'");
+        return error_set(err, ERROR_INVALID, "invalid URL: the path must start with '/'");
     }
     if (!check_written(path, err)) {
         return false;
@@ -292,8 +292,8 @@ static bool check_all_there(const RouteRow *row, const RouteQuery *query, Error 
     bool optional;
     for (uint32_t i = 0; next_parameter(&rest, &name, &optional); i++) {
         if (!optional && query->values[i].len == 0) {
-            return error_set(err, ERROR_INVALID,
-                             "'?%" STR_FMT "=' with something behind it is missing", STR_ARG(name));
+            return error_set(err, ERROR_INVALID, "query parameter '%" STR_FMT "' is required",
+                             STR_ARG(name));
         }
     }
     return true;
@@ -304,21 +304,23 @@ bool route_query(Arena *arena, const RouteRow *row, Str query, RouteQuery *out, 
     Str pair;
     *out = (RouteQuery){ 0 };
     if (row->query == NULL && query.len > 0) {
-        return error_set(err, ERROR_INVALID, "this address takes nothing behind '?'");
+        return error_set(err, ERROR_INVALID, "this endpoint does not accept query parameters");
     }
     if (!check_written(query, err)) {
         return false;
     }
     if (str_ends(query, STR("&"))) {
-        return error_set(err, ERROR_INVALID, "nothing follows the last '&'");
+        return error_set(err, ERROR_INVALID, "invalid URL: nothing follows the last '&'");
     }
     while (query.len > 0 && str_split_next(&query, '&', &pair)) {
         size_t equals = str_find(pair, STR("="), 0);
         uint32_t at = equals == STR_NOT_FOUND ? ROUTE_PARAMETERS_MAX
                                               : find_parameter(row, str_slice(pair, 0, equals));
         if (at == ROUTE_PARAMETERS_MAX || out->values[at].len > 0 || equals + 1 == pair.len) {
-            return error_set(err, ERROR_INVALID,
-                             "behind '?' may stand, each once and with a value: %s", row->query);
+            return error_set(
+                err, ERROR_INVALID,
+                "this endpoint accepts these query parameters, each once and with a value: %s",
+                row->query);
         }
         if (!decode(arena, str_from_offset(pair, equals + 1), &out->values[at], err)) {
             return false;

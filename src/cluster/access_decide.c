@@ -122,10 +122,10 @@ void access_decide(const AccessRole *const *roles, uint32_t count, Str verb, Str
     }
     put_roles(roles, count, had, sizeof had);
     snprintf(out->reason, sizeof out->reason,
-             "needs a role with '%" STR_FMT "' on %" STR_FMT "%s; you have: %s",
+             "requires a role that allows '%" STR_FMT "' on %" STR_FMT "%s; you have: %s",
              STR_ARG(str_slice(verb, 0, ACCESS_WORD_MAX)),
              STR_ARG(str_slice(kind, 0, ACCESS_WORD_MAX)),
-             out->verdict == ACCESS_SELECTED ? " that selects this one" : "",
+             out->verdict == ACCESS_SELECTED ? " and selects this object" : "",
              had[0] == '\0' ? "none" : had);
 }
 

@@ -21,7 +21,7 @@ bool access_role_name_check(Str name, Error *err)
     if (!ok) {
         return error_set(
             err, ERROR_INVALID,
-            "a role is called by 1 to %d letters a-z and digits, with '-' between them",
+            "a role name consists of 1 to %d lowercase letters and digits, with '-' between them",
             ROLE_NAME_MAX);
     }
     return access_role_builtin(name) == NULL ||
@@ -98,8 +98,8 @@ static void check_word(Reader *reader, Str pointer, const char *what, Str word)
     bool is_verb = what[0] == 'v';
     const AccessVocabulary *known = reader->known;
     if (!is_word(word)) {
-        complain(reader, pointer, "a %s is a word of letters, or '*' for all of them; not '%s'",
-                 what, shown(reader, word));
+        complain(reader, pointer, "a %s must consist of letters, or be '*' for all; not '%s'", what,
+                 shown(reader, word));
         return;
     }
     if (known == NULL || str_eq(word, STR("*"))) {
@@ -112,16 +112,16 @@ static void check_word(Reader *reader, Str pointer, const char *what, Str word)
         return;
     }
     if (suggest_best(word, words, count, &nearest)) {
-        complain(reader, pointer, "there is no %s '%" STR_FMT "'; did you mean '%" STR_FMT "'?",
-                 what, STR_ARG(word), STR_ARG(nearest));
+        complain(reader, pointer, "unknown %s '%" STR_FMT "'; did you mean '%" STR_FMT "'?", what,
+                 STR_ARG(word), STR_ARG(nearest));
     } else {
         Buf all = buf_make_in(reader->arena, BUF_UNLIMITED);
         for (uint32_t i = 0; i < count; i++) {
             buf_put_c(&all, ", ");
             buf_put(&all, words[i]);
         }
-        complain(reader, pointer, "there is no %s '%" STR_FMT "'; there are *%s", what,
-                 STR_ARG(word), buf_c(&all));
+        complain(reader, pointer, "unknown %s '%" STR_FMT "'; there are *%s", what, STR_ARG(word),
+                 buf_c(&all));
     }
 }
 
@@ -130,7 +130,7 @@ static const Str *read_words(Reader *reader, Str pointer, const char *what, Valu
 {
     *count = 0;
     if (list.kind != VALUE_LIST || list.list->len == 0) {
-        complain(reader, pointer, "a rule has a list of %ss here", what);
+        complain(reader, pointer, "must be a list of %ss", what);
         return NULL;
     }
     if (list.list->len > ACCESS_WORDS_MAX) {
@@ -142,7 +142,7 @@ static const Str *read_words(Reader *reader, Str pointer, const char *what, Valu
         Value item = list.list->items[i];
         Str at = item_of(reader, pointer, i);
         if (!value_is_string(item)) {
-            complain(reader, at, "a %s is a text", what);
+            complain(reader, at, "a %s must be a string", what);
             continue;
         }
         check_word(reader, at, what, value_str(item));
@@ -154,11 +154,11 @@ static const Str *read_words(Reader *reader, Str pointer, const char *what, Valu
 static void read_selector(Reader *reader, Str pointer, Value text, AccessRule *rule)
 {
     if (!value_is_string(text)) {
-        complain(reader, pointer, "a selector is a text, as 'role=web'");
+        complain(reader, pointer, "a selector must be a string, such as 'role=web'");
         return;
     }
     if (text.len > ACCESS_SELECTOR_MAX) {
-        complain(reader, pointer, "a selector has at most %d bytes", ACCESS_SELECTOR_MAX);
+        complain(reader, pointer, "a selector must have at most %d bytes", ACCESS_SELECTOR_MAX);
         return;
     }
     if (text.len == 0) {
@@ -190,11 +190,11 @@ static void check_fields(Reader *reader, Str pointer, Value rule)
             continue;
         }
         if (suggest_best(name, fields, COUNT_OF(fields), &nearest)) {
-            complain(reader, pointer, "a rule has no field '%s'; did you mean '%" STR_FMT "'?",
+            complain(reader, pointer, "unknown field '%s' in a rule; did you mean '%" STR_FMT "'?",
                      shown(reader, name), STR_ARG(nearest));
         } else {
             complain(reader, pointer,
-                     "a rule has no field '%s'; there are verbs, kinds and selector",
+                     "unknown field '%s' in a rule; there are verbs, kinds and selector",
                      shown(reader, name));
         }
     }
@@ -204,7 +204,8 @@ static void read_rule(Reader *reader, Str pointer, Value value, AccessRule *out)
 {
     *out = (AccessRule){ 0 };
     if (value.kind != VALUE_MAP) {
-        complain(reader, pointer, "a rule is an object with verbs, kinds and perhaps a selector");
+        complain(reader, pointer,
+                 "a rule must be an object with verbs, kinds and an optional selector");
         return;
     }
     check_fields(reader, pointer, value);
@@ -224,11 +225,11 @@ bool access_role_parse(Arena *arena, Str name, Value rules, Str pointer,
 {
     Reader reader = { .arena = arena, .known = known, .faults = faults, .ok = true };
     if (rules.kind != VALUE_LIST) {
-        complain(&reader, pointer, "a role has a list of rules here");
+        complain(&reader, pointer, "must be a list of rules");
         return false;
     }
     if (rules.list->len > ACCESS_RULES_MAX) {
-        complain(&reader, pointer, "a role has at most %d rules", ACCESS_RULES_MAX);
+        complain(&reader, pointer, "a role must have at most %d rules", ACCESS_RULES_MAX);
         return false;
     }
     AccessRule *read = ARENA_ARRAY(arena, AccessRule, rules.list->len);

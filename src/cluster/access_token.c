@@ -29,7 +29,7 @@ bool access_token_make(AccessToken *out, Error *err)
     AUTO_CLEAR(AccessToken) made = { 0 };
     crypto_begin();
     if (RAND_bytes(id, sizeof id) != 1 || RAND_priv_bytes(made.secret, sizeof made.secret) != 1) {
-        return crypto_fail(err, ERROR_OS, "cannot draw a token");
+        return crypto_fail(err, ERROR_OS, "cannot generate a token");
     }
     base32_write(id, sizeof id, made.id);
     *out = made;
@@ -51,8 +51,8 @@ bool access_token_parse(Str text, AccessToken *out, Error *err)
         text.data[5 + ACCESS_TOKEN_ID_TEXT] != '_' || !access_token_id_check(id) ||
         !base32_read(secret, read.secret, sizeof read.secret)) {
         return error_set(err, ERROR_INVALID,
-                         "a token is written eden_ID_SECRET, with %d and %d letters and digits; is "
-                         "it whole?",
+                         "a token has the form eden_ID_SECRET, with %d and %d letters and digits; "
+                         "is it complete?",
                          ACCESS_TOKEN_ID_TEXT, ACCESS_TOKEN_SECRET_TEXT);
     }
     memcpy(read.id, id.data, id.len);
@@ -95,13 +95,13 @@ bool access_token_name_check(Str name, Error *err)
 {
     return (name.len <= ACCESS_TOKEN_NAME_MAX && utf8_is_plain(name)) ||
            error_set(err, ERROR_INVALID,
-                     "a token is called by at most %d bytes without control characters",
+                     "a token name must have at most %d bytes and no control characters",
                      ACCESS_TOKEN_NAME_MAX);
 }
 
 static bool check_id(Str id, Error *err)
 {
-    return access_token_id_check(id) || error_set(err, ERROR_INVALID, "must be the ID of a token");
+    return access_token_id_check(id) || error_set(err, ERROR_INVALID, "must be a token ID");
 }
 
 static bool check_hash(Str hash, Error *err)
@@ -124,9 +124,9 @@ static const RecordField token_fields[] = {
     { "hash", RECORD_TEXT, RECORD_CHARS_AT(AccessTokenRecord, hash), .is_required = true,
       .check_text = check_hash, .is_secret = true, .help = "hash of its secret" },
     { "name", RECORD_TEXT, RECORD_CHARS_AT(AccessTokenRecord, name), .is_required = true,
-      .check_text = access_token_name_check, .help = "whose it is, or what for" },
+      .check_text = access_token_name_check, .help = "what or whom it is for" },
     { "roles", RECORD_TEXT, RECORD_CODED_AT(AccessTokenRecord, roles, RoleNames, role_names_codec),
-      .shape = RECORD_LIST, .is_required = true, .help = "roles of who shows it" },
+      .shape = RECORD_LIST, .is_required = true, .help = "roles that it grants" },
     { "made_by", RECORD_TEXT, RECORD_CHARS_AT(AccessTokenRecord, made_by), .is_required = true,
       .is_plain = true, .help = "who created it" },
     { "created_ms", RECORD_INT, RECORD_INT_AT(AccessTokenRecord, created_ms), .is_required = true,

@@ -13,7 +13,7 @@ static bool check(Str id, Error *err)
 {
     return access_token_id_check(id) ||
            error_set(err, ERROR_INVALID,
-                     "the id of a token is %d letters and digits, as 'eden tokens list' shows it",
+                     "a token ID has %d letters and digits, as shown by 'eden tokens list'",
                      ACCESS_TOKEN_ID_TEXT);
 }
 
@@ -65,7 +65,8 @@ static bool fill_record(const AccessTokenWish *wish, int64_t now_ms, Making *mak
         return false;
     }
     if (wish->life_ms < ACCESS_TOKEN_LIFE_MIN_MS || wish->life_ms > ACCESS_TOKEN_LIFE_MAX_MS) {
-        return error_set(err, ERROR_INVALID, "a token lives a minute to a year, as 90m or 7d");
+        return error_set(err, ERROR_INVALID,
+                         "the lifetime of a token must be a minute to a year, such as 90m or 7d");
     }
     if (!access_token_make(&making->token, err)) {
         return false;

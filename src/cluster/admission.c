@@ -260,7 +260,8 @@ static bool let_wait(const Attempt *attempt, Change *change, Known *known, Error
         return true;
     }
     if (known->own == NULL && attempt->place == WAITING_REFUSED) {
-        return error_set(err, ERROR_LIMIT, "too many machines ask to be approved; try again later");
+        return error_set(err, ERROR_LIMIT,
+                         "too many machines are waiting for approval; try again later");
     }
     if (known->own == NULL && attempt->place == WAITING_REPLACES) {
         make_room(attempt, change, known);
@@ -323,7 +324,7 @@ static void log_refused(Admission *admission, const char *node, const char *addr
     int64_t now = loop_now_ms(admission->settings.certify.at.loop);
     int64_t suppressed;
     if (refusal_log_take(&admission->refusals, joining_origin(address), now, &suppressed)) {
-        log_warning("join refused", LOG_C("node", node), LOG_C("address", address),
+        log_warning("join request rejected", LOG_C("node", node), LOG_C("address", address),
                     LOG_C("why", why), LOG_INT("suppressed", suppressed));
     }
 }

@@ -56,7 +56,7 @@ struct Audit {
     Bounded bounded[BOUNDED_KEPT];
 };
 
-static const Error stopping = { ERROR_UNAVAILABLE, "the server stops" };
+static const Error stopping = { ERROR_UNAVAILABLE, "the server is stopping" };
 
 /* --- Queues ---------------------------------------------------------------------------------- */
 
@@ -147,7 +147,7 @@ static void finish(Audit *audit, const Error *err)
 static void refuse(Audit *audit, const Error *why)
 {
     Error err;
-    error_set(&err, ERROR_UNAVAILABLE, "the audit log cannot be written: %s", why->text);
+    error_set(&err, ERROR_UNAVAILABLE, "cannot write the audit log: %s", why->text);
     audit->head_is_known = false;
     queue_join(&audit->flying, &audit->waiting);
     finish(audit, &err);
@@ -317,7 +317,8 @@ void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *
 {
     Error err;
     if (audit->is_freed || audit->waiting.count >= AUDIT_WAITING_MAX) {
-        error_set(&err, ERROR_UNAVAILABLE, "too much waits to be written to the audit log");
+        error_set(&err, ERROR_UNAVAILABLE,
+                  "too many entries are waiting to be written to the audit log");
         if (done != NULL) {
             done(context, 0, &err);
         }
@@ -388,7 +389,7 @@ AuditRoom audit_room(Audit *audit, Str credential, AuditBounded what)
 Str audit_last_detail(Arena *arena, Str detail)
 {
     return arena_join(arena, detail, detail.len > 0 ? STR(" ") : STR_EMPTY,
-                      STR("(more within this minute is not recorded)"));
+                      STR("(more of these within this minute are not recorded)"));
 }
 
 /* --- Listing --------------------------------------------------------------------------------- */
@@ -465,7 +466,7 @@ void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *do
     listing->done = done;
     listing->context = context;
     if (query->limit == 0 || query->limit > AUDIT_PAGE_MAX) {
-        error_set(&err, ERROR_INVALID, "a page has 1 to %d entries", AUDIT_PAGE_MAX);
+        error_set(&err, ERROR_INVALID, "a page must have 1 to %d entries", AUDIT_PAGE_MAX);
         listing_end(listing, NULL, &err);
         return;
     }
@@ -561,7 +562,7 @@ static void page_came(void *context, const StoreReply *reply, const Error *err)
     if (err != NULL) {
         if (err->kind == ERROR_NOT_FOUND) {
             error_set(&late, ERROR_UNAVAILABLE,
-                      "the store has forgotten meanwhile how the log was; try again");
+                      "the history of the store was compacted in the meantime; try again");
             err = &late;
         }
         verifying_end(verifying, err);

@@ -35,7 +35,7 @@ static const RecordField archive_fields[] = {
 
 static const RecordFormat archive_format = {
     .format = AUDIT_ARCHIVE_FORMAT,
-    .what = "this is no archive of an audit log",
+    .what = "this is not an archive of an audit log",
     .fields = archive_fields,
     .size = sizeof(AuditArchive),
     .text_max = AUDIT_ARCHIVE_LINE,
@@ -56,16 +56,17 @@ void audit_archive_print(const AuditArchive *archive, Buf *out)
 bool audit_archive_follows(const AuditArchive *archive, const AuditArchive *next, Error *err)
 {
     if (strcmp(archive->cluster, next->cluster) != 0) {
-        return error_set(err, ERROR_INVALID, "it is of cluster '%s', and others are of '%s'",
+        return error_set(err, ERROR_INVALID, "it is from cluster '%s', but others are from '%s'",
                          next->cluster, archive->cluster);
     }
     if (next->first > archive->last + 1) {
-        return error_set(err, ERROR_INVALID, "entries %llu to %llu are in no archive before it",
-                         (unsigned long long)archive->last + 1,
-                         (unsigned long long)next->first - 1);
+        return error_set(
+            err, ERROR_INVALID, "entries %llu to %llu are missing from the archives before it",
+            (unsigned long long)archive->last + 1, (unsigned long long)next->first - 1);
     }
     return next->last > archive->last ||
-           error_set(err, ERROR_INVALID, "all of its entries are in the archive before it");
+           error_set(err, ERROR_INVALID,
+                     "the previous archive already contains all of its entries");
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -109,10 +110,10 @@ static bool check_marks(const AuditArchiveReader *reader, Error *err)
         const AuditMark *mark = &reader->marks[i];
         if (mark->sequence == reader->chain.sequence &&
             strcmp(mark->hash, reader->chain.hash) != 0) {
-            return error_set(err, ERROR_INVALID,
-                             "entry %llu has another hash elsewhere: in the archive before or "
-                             "behind, or in the log",
-                             (unsigned long long)mark->sequence);
+            return error_set(
+                err, ERROR_INVALID,
+                "entry %llu has a different hash in the previous or next archive, or in the log",
+                (unsigned long long)mark->sequence);
         }
     }
     return true;
@@ -139,7 +140,7 @@ bool audit_archive_reader_take(AuditArchiveReader *reader, Str bytes, Error *err
         size_t end = str_find(bytes, STR("\n"), 0);
         Str piece = str_slice(bytes, 0, end == STR_NOT_FOUND ? bytes.len : end);
         if (reader->rest.len + piece.len > AUDIT_ENTRY_MAX) {
-            return error_set(err, ERROR_LIMIT, "line %llu: it is longer than any entry",
+            return error_set(err, ERROR_LIMIT, "line %llu: longer than any entry",
                              (unsigned long long)reader->line + 1);
         }
         buf_put(&reader->rest, piece);
@@ -159,7 +160,7 @@ bool audit_archive_reader_finish(AuditArchiveReader *reader, Error *err)
 {
     unsigned long long next = (unsigned long long)reader->line + 1;
     if (reader->rest.len > 0) {
-        return error_set(err, ERROR_INVALID, "line %llu: it is cut off", next);
+        return error_set(err, ERROR_INVALID, "line %llu: truncated", next);
     }
     if (reader->line == 0) {
         return error_set(err, ERROR_INVALID, "line 1: the file is empty");

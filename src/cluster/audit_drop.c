@@ -97,7 +97,7 @@ static bool drop_batch(Dropping *dropping, const StoreOpReply *range, Error *err
     }
     if (next->floor_sequence != audit_drop_batch_end(&dropping->head, &dropping->wish)) {
         return error_set(err, ERROR_CONFLICT,
-                         "entry %llu is missing: the audit log is not whole, and stays as it is",
+                         "entry %llu is missing: the audit log is incomplete, nothing is dropped",
                          (unsigned long long)next->floor_sequence + 1);
     }
     next->floor_time_ms = loop_wall_ms(dropping->at.loop);

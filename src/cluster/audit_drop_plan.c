@@ -23,10 +23,11 @@ static bool refuse_young(const AuditEntry *entry, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    return error_set(err, ERROR_CONFLICT,
-                     "entries of the last %d days stay in the log, and number %llu is of %" STR_FMT,
-                     AUDIT_KEPT_DAYS, (unsigned long long)entry->sequence,
-                     STR_ARG(utc_text(&arena, entry->time_ms)));
+    return error_set(
+        err, ERROR_CONFLICT,
+        "entries of the last %d days stay in the log, and entry %llu is from %" STR_FMT,
+        AUDIT_KEPT_DAYS, (unsigned long long)entry->sequence,
+        STR_ARG(utc_text(&arena, entry->time_ms)));
 }
 
 bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
@@ -38,20 +39,21 @@ bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
     arena_init(&arena, ARENA_UNLIMITED);
     *left = 0;
     if (wish->sequence == 0 || wish->sequence > head->sequence) {
-        return error_set(err, ERROR_NOT_FOUND, "the audit log has no entry %llu", sequence);
+        return error_set(err, ERROR_NOT_FOUND, "audit log entry %llu not found", sequence);
     }
     if (wish->sequence == head->floor_sequence && strcmp(wish->hash, head->floor_hash) == 0) {
         return true;
     }
     if (wish->sequence <= head->floor_sequence) {
-        return error_set(err, ERROR_CONFLICT, "entries up to %llu are archived already%s",
+        return error_set(err, ERROR_CONFLICT, "entries up to %llu are already archived%s",
                          (unsigned long long)head->floor_sequence,
-                         wish->sequence == head->floor_sequence ? ", and the last has another hash"
-                                                                : "");
+                         wish->sequence == head->floor_sequence
+                             ? ", and the last one has a different hash"
+                             : "");
     }
     if (text.len == 0) {
         return error_set(err, ERROR_CONFLICT,
-                         "entry %llu is missing: the audit log is not whole, and stays as it is",
+                         "entry %llu is missing: the audit log is incomplete, nothing is dropped",
                          sequence);
     }
     if (!audit_entry_read(&arena, text, &entry, err)) {
@@ -59,13 +61,14 @@ bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
         return false;
     }
     if (!str_eq_c(entry.hash, wish->hash)) {
-        return error_set(err, ERROR_CONFLICT,
-                         "entry %llu of this log has another hash: what was archived is of another",
-                         sequence);
+        return error_set(
+            err, ERROR_CONFLICT,
+            "entry %llu of this log has a different hash: the archive is from another log",
+            sequence);
     }
     if (wish->sequence > limits->last) {
         return error_set(err, ERROR_CONFLICT,
-                         "the newest %d entries stay in the log: at present those behind %llu",
+                         "the newest %d entries stay in the log: currently those after %llu",
                          AUDIT_KEPT_ENTRIES, (unsigned long long)limits->last);
     }
     if (!audit_drop_may(limits, &entry)) {
@@ -100,7 +103,7 @@ bool audit_drop_advance(AuditHead *head, const AuditDropLimits *limits, const St
     for (uint32_t i = 0; i < count; i++) {
         if (!audit_chain_add(&chain, chain.sequence + 1, texts[i])) {
             return error_set(err, ERROR_CONFLICT,
-                             "the audit log is not whole, and stays as it is: entry %llu: %s",
+                             "the audit log is damaged, nothing is dropped: entry %llu: %s",
                              (unsigned long long)chain.broken_at, chain.what);
         }
         if (!check_age(limits, texts[i], err)) {

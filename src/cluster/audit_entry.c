@@ -63,7 +63,7 @@ static bool read_object(Arena *arena, Str text, Value *out, Error *err)
         .limits = { .size = AUDIT_ENTRY_MAX, .depth = ENTRY_DEPTH, .nodes = ENTRY_NODES },
     };
     return json_parse_text(arena, text, &options, out, err) &&
-           (out->kind == VALUE_MAP || error_set(err, ERROR_INVALID, "it is no JSON object"));
+           (out->kind == VALUE_MAP || error_set(err, ERROR_INVALID, "not a JSON object"));
 }
 
 static bool check_hash_text(Str text, Error *err)
@@ -110,7 +110,7 @@ static const RecordField entry_fields[] = {
 
 static const RecordFormat entry_format = {
     .format = "eden.audit/1",
-    .what = "an entry of the audit log",
+    .what = "the audit log entry",
     .fields = entry_fields,
     .size = sizeof(AuditEntry),
     .text_max = AUDIT_ENTRY_MAX,
@@ -248,11 +248,11 @@ static bool check_hash(AuditChain *chain, Arena *arena, uint64_t sequence, Str t
     Buf again = buf_make_in(arena, BUF_UNLIMITED);
     Error err;
     if (!json_print(&again, object, &canonical, &err) || !str_eq(buf_str(&again), text)) {
-        return break_at(chain, sequence, "the entry is not written as the log writes");
+        return break_at(chain, sequence, "the entry does not have the format of the log");
     }
     map_remove(object.map, value_string(STR("hash")));
     if (!hash_map(arena, object.map, hash, &err) || !str_eq_c(said, hash)) {
-        return break_at(chain, sequence, "the entry was changed: its hash is another");
+        return break_at(chain, sequence, "the entry was changed: its hash does not match");
     }
     return true;
 }
@@ -284,7 +284,7 @@ bool audit_chain_add(AuditChain *chain, uint64_t sequence, Str text)
         return break_at(chain, sequence, "the entry cannot be read: %s", err.text);
     }
     if (entry.sequence != sequence) {
-        return break_at(chain, sequence, "the entry is number %llu of the log",
+        return break_at(chain, sequence, "the entry has number %llu",
                         (unsigned long long)entry.sequence);
     }
     if (!str_eq_c(entry.previous, chain->hash)) {
@@ -305,9 +305,10 @@ bool audit_chain_end(AuditChain *chain)
         return false;
     }
     if (chain->sequence < chain->head.sequence) {
-        return break_at(chain, chain->sequence + 1, "the log ends here, and should go on to %llu",
+        return break_at(chain, chain->sequence + 1,
+                        "the log ends here, but should continue to %llu",
                         (unsigned long long)chain->head.sequence);
     }
     return strcmp(chain->hash, chain->head.hash) == 0 ||
-           break_at(chain, chain->sequence, "the log should end with another entry than this");
+           break_at(chain, chain->sequence, "the log should end with a different entry");
 }

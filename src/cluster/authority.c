@@ -103,7 +103,7 @@ static void tidy(Authority *authority)
 {
     Error err;
     if (!tidy_files(authority, &err)) {
-        log_warning("the files of the CA cannot be put in order", LOG_C("error", err.text));
+        log_warning("cannot clean up the CA files", LOG_C("error", err.text));
     }
 }
 
@@ -118,8 +118,8 @@ static bool check_files(const Authority *authority, const CaFiles *files, const 
     }
     pin_text(&rotation->present, present);
     return error_set(err, ERROR_NOT_FOUND,
-                     "%s: the store says that the CA is %s (%s), and the key of that one, or of "
-                     "the next one, is not here; restore " AUTHORITY_CA " and " AUTHORITY_CA_NEXT
+                     "%s: according to the store the CA is %s (%s), but its key, or that of the "
+                     "next CA, is missing here; restore " AUTHORITY_CA " and " AUTHORITY_CA_NEXT
                      " from the same backup as the store",
                      authority->options.directory->path, present,
                      rotation_state_name(rotation->state));
@@ -244,10 +244,9 @@ enum {
 static bool read_record(Arena *arena, Str record, Rotation *out, Error *err)
 {
     return rotation_read(arena, record, out, err) ||
-           error_wrap(err,
-                      "the record of the CA's rotation cannot be read; stop the server, then "
-                      "'eden cluster repair /eden/internal/pki/rotation' puts its last readable "
-                      "value back");
+           error_wrap(
+               err, "cannot read the record of the CA rotation; stop the server, then 'eden "
+                    "cluster repair /eden/internal/pki/rotation' restores its last readable value");
 }
 
 /* Stays as it is when the store has none. */
@@ -267,7 +266,7 @@ static bool decide_move(void *context, Change *change, Error *err)
         return false;
     }
     if (authority->freed || !is_same(&stored, &move->from)) {
-        return error_set(err, ERROR_CONFLICT, "the state of the CA was changed in the meantime");
+        return error_set(err, ERROR_CONFLICT, "the CA rotation state was changed in the meantime");
     }
     Str notice = notice_text(authority, arena, &move->to, change_value(change, SEEN_TRUST));
     if (!is_same(&move->from, &move->to)) {
@@ -290,7 +289,7 @@ static bool decide_move(void *context, Change *change, Error *err)
 static void take_over(Authority *authority, const Rotation *to)
 {
     Error err;
-    log_info("the rotation of the CA goes on",
+    log_info("CA rotation state changed",
              LOG_C("from", rotation_state_name(authority->rotation.state)),
              LOG_C("to", rotation_state_name(to->state)));
     authority->rotation = *to;
@@ -328,7 +327,7 @@ static void follow(Authority *authority)
     authority->revision = entry->mod_revision;
     authority->unreadable.kind = ERROR_NONE;
     if (!read_record(&arena, entry->value, &to, &err) || !check_followed(authority, &to, &err)) {
-        log_error("the CA cannot be rotated", LOG_C("why", err.text));
+        log_error("cannot rotate the CA", LOG_C("why", err.text));
         authority->unreadable = err;
         return;
     }
@@ -356,7 +355,7 @@ static void moved(void *context, Change *change, const Error *err)
         authority->revision = change_written(change);
         take_over(authority, &move->to);
     } else if (!authority->freed) {
-        log_warning("the rotation of the CA cannot go on at present", LOG_C("error", err->text));
+        log_warning("cannot continue the CA rotation for now", LOG_C("error", err->text));
         look_later(authority);
         follow(authority);
     }
@@ -535,8 +534,7 @@ static bool check_free(const Authority *authority, Error *err)
         return false;
     }
     return !authority->writing ||
-           error_set(err, ERROR_UNAVAILABLE,
-                     "the state of the CA is being written at this moment; try again");
+           error_set(err, ERROR_UNAVAILABLE, "the CA rotation state is being written; try again");
 }
 
 static bool make_next(Authority *authority, Rotation *out, Error *err)
@@ -591,13 +589,14 @@ static bool decide_leave(void *context, Change *change, Error *err)
     Arena *arena = change_arena(change);
     NodeRecord node;
     if (!change_has(change, 0)) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no node '%s'", leaving->node);
+        return error_set(err, ERROR_NOT_FOUND, "node '%s' not found", leaving->node);
     }
     if (!node_record_read(arena, change_value(change, 0), &node, err)) {
         return false;
     }
     if (node.is_server) {
-        return error_set(err, ERROR_CONFLICT, "'%s' is a server; nothing goes on without it",
+        return error_set(err, ERROR_CONFLICT,
+                         "'%s' is a server; the rotation cannot continue without it",
                          leaving->node);
     }
     change_put(change, change_key(change, 1), without_record(arena), 0);
@@ -654,7 +653,7 @@ static bool start_unreadable(Authority *authority, const Rotation *steady, Error
     if (next->key != NULL && !pin_equal(&next->chain.items[0].pin, &steady->present)) {
         return false;
     }
-    log_error("the CA cannot be rotated", LOG_C("why", err->text));
+    log_error("cannot rotate the CA", LOG_C("why", err->text));
     authority->unreadable = *err;
     authority->rotation = *steady;
     return settle(authority, err);
@@ -667,7 +666,7 @@ static bool decide_start(void *context, Change *change, Error *err)
     Authority *authority = move->authority;
     Rotation stored = rotation_steady(&authority->files->items[FILE_CA].chain.items[0].pin, 0);
     if (authority->freed) {
-        return error_set(err, ERROR_UNAVAILABLE, "the server ends");
+        return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
     authority->unreadable.kind = ERROR_NONE;
     authority->revision = change_revision(change, SEEN_ROTATION);
@@ -679,7 +678,7 @@ static bool decide_start(void *context, Change *change, Error *err)
     bool unused = stored.state == ROTATION_PREPARE || stored.state == ROTATION_DISTRIBUTE;
     if (unused && !ca_files_suffice(authority->files, &stored)) {
         /* Nobody has a certificate of it: a rotation can begin anew with another. */
-        log_warning("the next CA is lost; the rotation is aborted");
+        log_warning("next CA lost; CA rotation aborted");
         if (!rotation_turn_back(&stored, loop_wall_ms(authority->options.at.loop), &move->to,
                                 err)) {
             return false;

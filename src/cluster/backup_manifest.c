@@ -64,9 +64,9 @@ static const RecordField part_fields[] = {
     { "name", RECORD_TEXT, RECORD_STR_AT(PartRow, name), .is_required = true,
       .help = "name of the part" },
     { "size", RECORD_INT, RECORD_INT_AT(PartRow, size), .is_required = true,
-      .help = "bytes of it" },
+      .help = "its size in bytes" },
     { "digest", RECORD_TEXT, RECORD_CHARS_AT(PartRow, digest), .is_required = true,
-      .check_text = check_digest, .help = "SHA-256 of it" },
+      .check_text = check_digest, .help = "its SHA-256" },
     { 0 },
 };
 
@@ -74,20 +74,20 @@ static const RecordField manifest_fields[] = {
     { "cluster", RECORD_TEXT, RECORD_CHARS_AT(ManifestRecord, manifest.cluster),
       .is_required = true, .check_text = cluster_name_check, .help = "name of the cluster" },
     { "node", RECORD_TEXT, RECORD_CHARS_AT(ManifestRecord, manifest.node), .is_required = true,
-      .check_text = node_name_check, .help = "server that made it" },
+      .check_text = node_name_check, .help = "server that created it" },
     { "store", RECORD_TEXT, RECORD_CHARS_AT(ManifestRecord, manifest.store_id), .is_required = true,
       .help = "ID of the store" },
     { "version", RECORD_TEXT, RECORD_CHARS_AT(ManifestRecord, manifest.version),
       .is_required = true, .help = "version of eden" },
     { "time", RECORD_TEXT, RECORD_STR_AT(ManifestRecord, time), .is_required = true,
-      .help = "when it was made" },
+      .help = "when it was created" },
     { "time_ms", RECORD_INT, RECORD_INT_AT(ManifestRecord, manifest.time_ms), .is_required = true,
-      .max = INT64_MAX, .help = "the same as a number" },
+      .max = INT64_MAX, .help = "when it was created, in milliseconds" },
     { "revision", RECORD_INT, RECORD_INT_AT(ManifestRecord, manifest.revision), .is_required = true,
       .max = INT64_MAX, .help = "revision of the store" },
     { "parts", RECORD_OBJECT,
       RECORD_STRUCTS_AT(ManifestRecord, parts, part_count, PartRow, part_fields),
-      .is_required = true, .help = "what it consists of" },
+      .is_required = true, .help = "its parts" },
     { 0 },
 };
 
@@ -157,13 +157,13 @@ bool backup_line_read(Str line, BackupLine *out, Error *err)
     Str family = STR("eden.backup/"),
         length = str_slice(line, sizeof start - 1, sizeof start - 1 + LENGTH_DIGITS);
     if (!str_starts(line, family)) {
-        return error_set(err, ERROR_INVALID, "this is no backup of eden");
+        return error_set(err, ERROR_INVALID, "this is not an eden backup");
     }
     if (format == 0) {
         size_t space = str_find(line, STR(" "), 0);
         Str version = str_slice(line, 0, space > 32 ? 32 : space);
         return error_set(err, ERROR_INVALID,
-                         "this backup is of another version, '%" STR_FMT
+                         "this backup has another format version, '%" STR_FMT
                          "'; this eden reads " BACKUP_FORMAT_1 " and " BACKUP_FORMAT,
                          STR_ARG(version));
     }
@@ -179,7 +179,7 @@ bool backup_line_read(Str line, BackupLine *out, Error *err)
     if (line.len != BACKUP_LINE || line.data[BACKUP_LINE - 1] != '\n' ||
         line.data[sizeof start - 1 + LENGTH_DIGITS] != ' ' || !is_digest(digest) || number == 0 ||
         number > BACKUP_MANIFEST_MAX) {
-        return error_set(err, ERROR_INVALID, "the first line is damaged or cut off");
+        return error_set(err, ERROR_INVALID, "the first line is damaged or truncated");
     }
     out->format = format;
     out->length = (size_t)number;
@@ -198,12 +198,11 @@ static bool take_part(const PartRow *row, BackupManifest *manifest, int *last, E
         return error_set(err, ERROR_INVALID, "it has a part that this eden does not know");
     }
     if (kind <= *last) {
-        return error_set(err, ERROR_INVALID, "the part '%s' is twice there or in the wrong place",
+        return error_set(err, ERROR_INVALID, "the part '%s' appears twice or in the wrong place",
                          kinds[kind].name);
     }
     if (row->size < 0 || row->size > kinds[kind].max) {
-        return error_set(err, ERROR_LIMIT, "the part '%s' has a size that cannot be",
-                         kinds[kind].name);
+        return error_set(err, ERROR_LIMIT, "the part '%s' has an invalid size", kinds[kind].name);
     }
     BackupPart *part = &manifest->parts[kind];
     *part = (BackupPart){ .is_there = true, .size = row->size };

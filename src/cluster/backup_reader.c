@@ -17,11 +17,11 @@ static bool take_head(void *context, const StoreDumpHead *head, Error *err)
     BackupReader *reader = context;
     const BackupManifest *manifest = &reader->manifest;
     if (head->revision != manifest->revision) {
-        return error_set(err, ERROR_INVALID, "it is of revision %lld, the manifest says %lld",
+        return error_set(err, ERROR_INVALID, "it has revision %lld, but the manifest says %lld",
                          (long long)head->revision, (long long)manifest->revision);
     }
     return strcmp(head->store_id, manifest->store_id) == 0 ||
-           error_set(err, ERROR_INVALID, "it is of the store '%s', the manifest of '%s'",
+           error_set(err, ERROR_INVALID, "it is from the store '%s', but the manifest says '%s'",
                      head->store_id, manifest->store_id);
 }
 
@@ -71,12 +71,11 @@ static bool end_part(BackupReader *reader, Error *err)
     const BackupPart *part = &reader->manifest.parts[reader->part];
     sha256_finish(&reader->sha, digest);
     if (!str_eq_c(str_from_c(digest), part->digest)) {
-        return error_set(err, ERROR_INVALID,
-                         "damaged: the part '%s', bytes %llu to %llu of the file, is not what was "
-                         "written",
-                         backup_part_name((BackupPartKind)reader->part),
-                         (unsigned long long)reader->part_start,
-                         (unsigned long long)(reader->taken));
+        return error_set(
+            err, ERROR_INVALID,
+            "damaged: the part '%s', bytes %llu to %llu of the file, does not match its checksum",
+            backup_part_name((BackupPartKind)reader->part), (unsigned long long)reader->part_start,
+            (unsigned long long)(reader->taken));
     }
     reader->part++;
     begin_part(reader);
@@ -89,10 +88,10 @@ static bool take_manifest(BackupReader *reader, Error *err)
     Str text = buf_str(&reader->head);
     sha256_hex(text, digest);
     if (!str_eq_c(str_from_c(digest), reader->line.digest)) {
-        return error_set(err, ERROR_INVALID,
-                         "damaged: the manifest, bytes %d to %llu of the file, is not what was "
-                         "written",
-                         BACKUP_LINE, (unsigned long long)reader->taken);
+        return error_set(
+            err, ERROR_INVALID,
+            "damaged: the manifest, bytes %d to %llu of the file, does not match its checksum",
+            BACKUP_LINE, (unsigned long long)reader->taken);
     }
     if (!backup_manifest_read(&reader->arena, text, reader->line.format, &reader->manifest, err) ||
         !reader->sink.manifest(reader->sink.context, &reader->manifest, err)) {
@@ -131,7 +130,7 @@ static bool take_part(BackupReader *reader, Str *bytes, Error *err)
 
 static bool in_store(const BackupReader *reader, Error *err)
 {
-    return error_wrap(err, "the part '%s', from byte %llu of the file on",
+    return error_wrap(err, "the part '%s', starting at byte %llu of the file",
                       backup_part_name(BACKUP_STORE), (unsigned long long)reader->part_start);
 }
 
@@ -165,7 +164,7 @@ static bool take_some(BackupReader *reader, Str *bytes, Error *err)
     case STATE_PART: return take_part(reader, bytes, err);
     case STATE_STORE: return take_store(reader, bytes, err);
     case STATE_OVER:
-        return error_set(err, ERROR_INVALID, "damaged: data follows byte %llu, its end",
+        return error_set(err, ERROR_INVALID, "damaged: data after the end, byte %llu",
                          (unsigned long long)reader->taken);
     default: BUG("a backup that failed is read on");
     }
@@ -198,14 +197,14 @@ bool backup_reader_finish(BackupReader *reader, Error *err)
         /* Fails: it is too short. The reason may be a better one. */
         return backup_line_read(buf_str(&reader->head), &line, err);
     case STATE_MANIFEST:
-        return error_set(err, ERROR_INVALID, "cut off: it ends at byte %llu, in the manifest",
+        return error_set(err, ERROR_INVALID, "truncated: it ends at byte %llu, in the manifest",
                          (unsigned long long)reader->taken);
     case STATE_PART:
-        return error_set(err, ERROR_INVALID,
-                         "cut off: it ends at byte %llu, in the part '%s', of which %lld bytes are "
-                         "missing",
-                         (unsigned long long)reader->taken,
-                         backup_part_name((BackupPartKind)reader->part), (long long)reader->left);
+        return error_set(
+            err, ERROR_INVALID,
+            "truncated: it ends at byte %llu, in the part '%s', of which %lld bytes are missing",
+            (unsigned long long)reader->taken, backup_part_name((BackupPartKind)reader->part),
+            (long long)reader->left);
     case STATE_STORE: return store_dump_reader_finish(&reader->dump, err) || in_store(reader, err);
     default: BUG("a backup that failed has no end");
     }

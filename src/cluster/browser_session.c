@@ -28,7 +28,7 @@ bool browser_secret_make(BrowserSecret *out, Error *err)
     unsigned char bytes[BROWSER_SECRET_BYTES];
     crypto_begin();
     if (RAND_priv_bytes(bytes, sizeof bytes) != 1) {
-        return crypto_fail(err, ERROR_OS, "cannot draw a session");
+        return crypto_fail(err, ERROR_OS, "cannot generate a session");
     }
     base32_write(bytes, sizeof bytes, out->text);
     OPENSSL_cleanse(bytes, sizeof bytes);
@@ -55,14 +55,13 @@ bool browser_secret_from_cookies(Str header, BrowserSecret *out, Error *err)
     Str found = STR_EMPTY, pair;
     uint32_t pairs = 0, ours = 0;
     if (header.len > HEADER_MAX) {
-        return error_set(err, ERROR_INVALID, "the cookies are too long");
+        return error_set(err, ERROR_INVALID, "the Cookie header is too long");
     }
     while (str_split_next(&header, ';', &pair)) {
         size_t equals = str_find(pair, STR("="), 0);
         Str name = str_trim(str_slice(pair, 0, equals));
         if (++pairs > BROWSER_COOKIES_MAX) {
-            return error_set(err, ERROR_INVALID, "there are more than %d cookies",
-                             BROWSER_COOKIES_MAX);
+            return error_set(err, ERROR_INVALID, "more than %d cookies", BROWSER_COOKIES_MAX);
         }
         if (str_eq(name, STR(BROWSER_COOKIE))) {
             ours++;
@@ -71,10 +70,10 @@ bool browser_secret_from_cookies(Str header, BrowserSecret *out, Error *err)
         }
     }
     if (ours == 0) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no cookie " BROWSER_COOKIE);
+        return error_set(err, ERROR_NOT_FOUND, "no cookie " BROWSER_COOKIE);
     }
     if (ours > 1) {
-        return error_set(err, ERROR_INVALID, "the cookie " BROWSER_COOKIE " is there twice");
+        return error_set(err, ERROR_INVALID, "the cookie " BROWSER_COOKIE " was sent twice");
     }
     if (!is_secret(found)) {
         return error_set(err, ERROR_INVALID, "invalid session cookie " BROWSER_COOKIE "");
@@ -126,7 +125,7 @@ static bool check_record(const void *record, Error *err)
 /* Written once: what a newer server wrote beside these stays in the store. */
 static const RecordField browser_fields[] = {
     { "credential", RECORD_TEXT, RECORD_CHARS_AT(BrowserRecord, credential), .is_required = true,
-      .help = "what it was created from, and ends with" },
+      .help = "credential it was created with" },
     { "credential_made_ms", RECORD_INT, RECORD_INT_AT(BrowserRecord, credential_made_ms),
       .is_required = true, .help = "when that was created" },
     { "created_ms", RECORD_INT, RECORD_INT_AT(BrowserRecord, created_ms), .is_required = true,

@@ -41,13 +41,13 @@ static bool making_decide(void *context, Change *change, Error *err)
     const Making *making = context;
     Arena *arena = change_arena(change);
     if (change_count(change, COUNTED_ALL) >= BROWSER_SESSIONS_MAX) {
-        return error_set(err, ERROR_LIMIT, "there are %d sessions of browsers already",
+        return error_set(err, ERROR_LIMIT, "there are already %d browser sessions",
                          BROWSER_SESSIONS_MAX);
     }
     if (change_count(change, COUNTED_OWN) >= BROWSER_SESSIONS_OWN_MAX) {
         return error_set(err, ERROR_LIMIT,
-                         "this credential has %d browser sessions already; log out, or wait until "
-                         "some of them end",
+                         "this credential already has %d browser sessions; log out, or wait until "
+                         "some of them expire",
                          BROWSER_SESSIONS_OWN_MAX);
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -68,7 +68,7 @@ static bool fill(const Principal *principal, int64_t now_ms, Making *making, Err
     BrowserRecord *record = &making->record;
     if (principal->kind != PRINCIPAL_TOKEN && principal->kind != PRINCIPAL_CERTIFICATE) {
         return error_set(err, ERROR_DENIED,
-                         "a session of a browser is made from a token or a certificate");
+                         "a browser session can be created only with a token or a certificate");
     }
     memcpy(record->credential, principal->credential, sizeof record->credential);
     record->credential_made_ms = principal->credential_made_ms;

@@ -16,7 +16,7 @@
 bool certify_refuse_removed(const char *name, Error *err)
 {
     return error_set(err, ERROR_UNAVAILABLE,
-                     "what the removed node '%s' has left is still being deleted; try again", name);
+                     "the data of the removed node '%s' is still being deleted; try again", name);
 }
 
 bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Public *key,
@@ -104,7 +104,7 @@ static bool decide_renew(Wish *wish, Change *change, const RevocationList *revok
     Arena *arena = change_arena(change);
     NodeRecord node;
     if (!change_has(change, SEEN_NODE)) {
-        return error_set(err, ERROR_DENIED, "'%s' is no node of this cluster", wish->name);
+        return error_set(err, ERROR_DENIED, "'%s' is not a node of this cluster", wish->name);
     }
     if (!revocation_check(revoked, str_from_c(wish->name), str_from_c(wish->serial), err) ||
         !node_record_read(arena, change_value(change, SEEN_NODE), &node, err)) {
@@ -132,8 +132,7 @@ static bool decide_admit(Wish *wish, Change *change, RevocationList *revoked, in
     NodeRecord node = { .joined_ms = now_ms, .labels = value_missing() };
     if (change_has(change, SEEN_NODE)) {
         return error_set(err, ERROR_CONFLICT,
-                         "a node called '%s' is there already; remove it, or take another name",
-                         wish->name);
+                         "node '%s' already exists; remove it, or choose another name", wish->name);
     }
     if (change_has(change, SEEN_REMOVED)) {
         return certify_refuse_removed(wish->name, err);
@@ -157,7 +156,7 @@ static bool decide(void *context, Change *change, Error *err)
     RevocationList revoked = { 0 };
     int64_t now_ms = loop_wall_ms(wish->settings->at.loop);
     if (wish->settings->cas == NULL) {
-        return error_set(err, ERROR_UNAVAILABLE, "the server stops");
+        return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
     if (change_has(change, SEEN_REVOCATIONS) &&
         !revocation_read(change_arena(change), change_value(change, SEEN_REVOCATIONS), &revoked,

@@ -91,7 +91,8 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     } else if (change->tries < TRIES_MAX) {
         look(change);
     } else {
-        error_set(&late, ERROR_UNAVAILABLE, "too many others change the same; try again");
+        error_set(&late, ERROR_UNAVAILABLE,
+                  "too many concurrent changes to the same keys; try again");
         end(change, &late);
     }
 }

@@ -57,7 +57,7 @@ static ProofItem *proof_make(Str id, const char *name, const char *roles)
 
 static bool misplaced(Error *err)
 {
-    return error_set(err, ERROR_INVALID, "the record is stored under another name than its own");
+    return error_set(err, ERROR_INVALID, "the record is stored under a different name");
 }
 
 static bool read_token(Arena *arena, Str name, const StoreKv *kv, void **out, Error *err)

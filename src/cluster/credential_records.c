@@ -56,7 +56,7 @@ static void asked_end(Asked *asked, const Error *err)
 
 static bool tell_absent(const CredentialRecords *row, Str id, Error *err)
 {
-    return error_set(err, ERROR_NOT_FOUND, "there is no %s '%" STR_FMT "'", row->one, STR_ARG(id));
+    return error_set(err, ERROR_NOT_FOUND, "%s '%" STR_FMT "' not found", row->one, STR_ARG(id));
 }
 
 static void change_it(Asked *asked, bool (*decide)(void *, Change *, Error *),
@@ -110,7 +110,7 @@ bool credential_records_list(Arena *arena, const ClusterStore *at, const Credent
                              Str after, uint32_t limit, CredentialPage *out, Error *err)
 {
     if (limit == 0 || limit > CREDENTIAL_PAGE_MAX) {
-        return error_set(err, ERROR_INVALID, "a page has 1 to %d %s", CREDENTIAL_PAGE_MAX,
+        return error_set(err, ERROR_INVALID, "a page must have 1 to %d %s", CREDENTIAL_PAGE_MAX,
                          row->many);
     }
     Str all = row->all(arena, at->prefix);
@@ -154,7 +154,7 @@ static bool grant_roles(const Asked *asked, Change *change, Error *err)
     Arena *arena = change_arena(change);
     for (uint32_t i = 0; i < asked->role_count; i++) {
         if (!change_has(change, SEEN_ROLES + i)) {
-            return error_set(err, ERROR_INVALID, "there is no role '%" STR_FMT "'",
+            return error_set(err, ERROR_INVALID, "role '%" STR_FMT "' not found",
                              STR_ARG(asked->roles[i]));
         }
     }
@@ -169,12 +169,12 @@ static bool add_decide(void *context, Change *change, Error *err)
 {
     Asked *asked = context;
     if (change_has(change, SEEN_RECORD)) {
-        return error_set(err, ERROR_CONFLICT, "another %s has drawn the same id; try again",
+        return error_set(err, ERROR_CONFLICT, "another %s was assigned the same ID; try again",
                          asked->row->one);
     }
     asked->is_full = change_count(change, 0) >= asked->row->max;
     if (asked->is_full) {
-        return error_set(err, ERROR_LIMIT, "there are %u %s already; revoke some", asked->row->max,
+        return error_set(err, ERROR_LIMIT, "there are already %u %s; revoke some", asked->row->max,
                          asked->row->many);
     }
     change_put(change, change_key(change, SEEN_RECORD), asked->text, 0);

@@ -46,8 +46,8 @@ static void drop_all(NameTable tables[ITEM_KIND_COUNT])
 static void tell_unreadable(Credentials *credentials, Str key, const Error *err)
 {
     if (credentials->unreadable++ < UNREADABLE_LOGGED) {
-        log_warning("a record of who may do what cannot be read, and is skipped",
-                    LOG_STR("key", key), LOG_C("why", err->text));
+        log_warning("cannot read an access record; skipping it", LOG_STR("key", key),
+                    LOG_C("why", err->text));
     }
 }
 
@@ -69,7 +69,7 @@ static void take(Credentials *credentials, ItemKind kind, const StateEntry *entr
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
     if (!item_name(&arena, credentials->at.prefix, kind, entry->key, &name)) {
-        error_set(&err, ERROR_INVALID, "this is no name of one");
+        error_set(&err, ERROR_INVALID, "invalid name in the key");
         tell_unreadable(credentials, entry->key, &err);
         return;
     }
@@ -171,7 +171,7 @@ static void describe(const ProofItem *item, ItemKind kind, Principal *out)
     snprintf(out->roles, sizeof out->roles, "%s", item->roles);
 }
 
-static const char unknown_token[] = "the token is not known here, or it is not whole";
+static const char unknown_token[] = "invalid token, unknown or incomplete";
 
 bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t now_ms,
                           Principal *out, Error *err)
@@ -200,14 +200,14 @@ bool credentials_by_certificate(const Credentials *credentials, const ShownUser 
                                 int64_t now_ms, Principal *out, Error *err)
 {
     if (!shown->has_user) {
-        return error_set(err, ERROR_DENIED, "the certificate is not that of a user");
+        return error_set(err, ERROR_DENIED, "not a user certificate");
     }
     if (strcmp(shown->user.cluster, credentials->cluster) != 0) {
-        return error_set(err, ERROR_DENIED, "'%s' is a user of the cluster '%s', not of '%s'",
+        return error_set(err, ERROR_DENIED, "'%s' is a user of cluster '%s', not of '%s'",
                          shown->user.user, shown->user.cluster, credentials->cluster);
     }
     if (now_ms < shown->not_before_ms) {
-        return error_set(err, ERROR_DENIED, "the certificate is not good yet");
+        return error_set(err, ERROR_DENIED, "the certificate is not valid yet");
     }
     if (!check_expiry("certificate", shown->not_after_ms, now_ms, err)) {
         return false;
@@ -266,7 +266,7 @@ static bool describe_session(const Credentials *credentials, const SessionItem *
 
 static bool no_session(Error *err)
 {
-    return error_set(err, ERROR_DENIED, "the session is over; log in again");
+    return error_set(err, ERROR_DENIED, "the session has expired; log in again");
 }
 
 static void kept(void *context, const StoreLease *lease, const Error *err)
@@ -368,7 +368,7 @@ static bool no_role(const Credentials *credentials, Str name, Error *err)
         suggest_offer(&suggest, ((const RoleItem *)table->items[i])->role.name);
     }
     bool found = suggest_found(&suggest, &nearest);
-    return error_set(err, ERROR_INVALID, "there is no role '%" STR_FMT "'%s%" STR_FMT "%s",
+    return error_set(err, ERROR_INVALID, "role '%" STR_FMT "' not found%s%" STR_FMT "%s",
                      STR_ARG(name), found ? "; did you mean '" : "",
                      STR_ARG(found ? nearest : STR_EMPTY), found ? "'?" : "");
 }
@@ -432,7 +432,7 @@ bool credentials_role_unused(const Credentials *credentials, Str role,
         const NameTable *table = &credentials->tables[granted[i]];
         if (state_age(credentials->state).revision < revisions[i]) {
             return error_set(err, ERROR_CONFLICT,
-                             "tokens and certificates are being made; try again");
+                             "tokens or certificates are being created; try again");
         }
         for (uint32_t k = 0; k < table->count; k++) {
             const ProofItem *item = table->items[k];
@@ -443,13 +443,11 @@ bool credentials_role_unused(const Credentials *credentials, Str role,
             }
         }
     }
-    return uses == 0 ||
-           error_set(
-               err, ERROR_CONFLICT,
-               "the role is in use by %u token%s or certificate%s of users, such as the %s '%s'; "
-               "revoke %s first",
-               uses, uses == 1 ? "" : "s", uses == 1 ? "" : "s", what, id,
-               uses == 1 ? "it" : "them");
+    return uses == 0 || error_set(err, ERROR_CONFLICT,
+                                  "the role is in use by %u token%s or user certificate%s, such as "
+                                  "the %s '%s'; revoke %s first",
+                                  uses, uses == 1 ? "" : "s", uses == 1 ? "" : "s", what, id,
+                                  uses == 1 ? "it" : "them");
 }
 
 CredentialsCounts credentials_counts(const Credentials *credentials)

@@ -35,19 +35,19 @@ typedef struct KeyRecord {
 static bool check_secret(Str digits, Error *err)
 {
     return (digits.len == 2 * (size_t)SEAL_KEY && hex_is(digits)) ||
-           error_set(err, ERROR_INVALID, "must be a key in hexadecimal digits");
+           error_set(err, ERROR_INVALID, "must be a key of hexadecimal digits");
 }
 
 /* Written once, and anew as a whole when it is damaged. */
 static const RecordField key_fields[] = {
     { "secret", RECORD_TEXT, RECORD_STR_AT(KeyRecord, secret), .is_required = true,
-      .is_secret = true, .check_text = check_secret, .help = "key that seals cursors" },
+      .is_secret = true, .check_text = check_secret, .help = "key that seals page tokens" },
     { 0 },
 };
 
 static const RecordFormat key_format = {
     .format = "eden.cursor-key/1",
-    .what = "the key of cursors",
+    .what = "the pagination key",
     .fields = key_fields,
     .size = sizeof(KeyRecord),
     .text_max = RECORD_MAX,
@@ -95,7 +95,7 @@ static void key_destroy(CursorKey *key)
 
 static void warn_unkept(const char *why)
 {
-    log_warning("the key of places in lists cannot be kept; they hold until the server ends",
+    log_warning("cannot save the pagination key; page tokens will not survive a restart",
                 LOG_C("error", why));
 }
 

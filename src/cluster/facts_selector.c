@@ -62,7 +62,7 @@ static bool try_on_sample(FactsSelector *selector, Str text, Arena *arena, Probl
     }
     Str why = selector->problems.count > 0 ? selector->problems.items[0].message : STR_EMPTY;
     problems_add(problems, "E0501", NULL, 0, 0,
-                 "'%" STR_FMT "' cannot be asked about nodes: %" STR_FMT
+                 "'%" STR_FMT "' cannot be evaluated for nodes: %" STR_FMT
                  "; 'server' has " FACTS_DIGEST_NAMES,
                  STR_ARG(text), STR_ARG(why));
     return false;
@@ -79,7 +79,7 @@ bool facts_selector_parse_as(Arena *arena, Str name, Str text, FactsSelector **o
     selector->templates = templates_new(&settings);
     selector->rendered = rendered_make(&settings.limits);
     if (text.len > SELECTOR_TEXT_MAX) {
-        problems_add(problems, "E0501", NULL, 0, 0, "a selector has at most %d bytes",
+        problems_add(problems, "E0501", NULL, 0, 0, "a selector must have at most %d bytes",
                      SELECTOR_TEXT_MAX);
         return false;
     }

@@ -22,11 +22,11 @@ const char *idempotency_state_text(IdempotencyState state)
 {
     switch (state) {
     case IDEMPOTENCY_IN_FLIGHT:
-        return "a request with this Idempotency-Key is under way; try again later";
+        return "a request with this Idempotency-Key is still in progress; try again later";
     case IDEMPOTENCY_OTHER: return "this Idempotency-Key was used for another request";
     case IDEMPOTENCY_UNKEPT:
-        return "the request with this Idempotency-Key is done, and its answer, which held a secret "
-               "or was too long, is not kept";
+        return "the request with this Idempotency-Key has completed; its response contained a "
+               "secret or was too long and was not kept";
     default: return NULL;
     }
 }
@@ -50,7 +50,7 @@ bool idempotent_request_make(Str credential, Str key, Str method, Str target, St
     }
     if (!ok) {
         return error_set(err, ERROR_INVALID,
-                         "an Idempotency-Key is 1 to %d visible ASCII characters",
+                         "an Idempotency-Key must have 1 to %d visible ASCII characters",
                          IDEMPOTENCY_KEY_MAX);
     }
     Sha256 sha;
@@ -113,7 +113,7 @@ static const RecordField request_fields[] = {
     { "digest", RECORD_TEXT, RECORD_STR_AT(RequestRecord, digest), .is_required = true,
       .help = "digest of the request" },
     { "status", RECORD_INT, RECORD_INT_AT(RequestRecord, status), .is_required = true, .max = 999,
-      .help = "status of the answer; 0: the request is in progress" },
+      .help = "status of the response; 0: the request is in progress" },
     { "etag", RECORD_TEXT, RECORD_STR_AT(RequestRecord, etag), .help = "its ETag" },
     { "location", RECORD_TEXT, RECORD_STR_AT(RequestRecord, location), .help = "its Location" },
     { "body", RECORD_TEXT, RECORD_CODED_AT(RequestRecord, body, KeptBody, body_codec),
@@ -156,12 +156,12 @@ static bool claim_new(const Claim *claim, Change *change, Error *err)
 {
     if (change_count(change, COUNT_OWN) >= IDEMPOTENCY_OWN_MAX) {
         return error_set(err, ERROR_LIMIT,
-                         "%d of your requests with an Idempotency-Key are kept, each for a day; "
-                         "make this one without, or later",
+                         "%d of your requests with an Idempotency-Key are stored, each for a day; "
+                         "send this one without the header, or later",
                          IDEMPOTENCY_OWN_MAX);
     }
     if (change_count(change, COUNT_ALL) >= IDEMPOTENCY_MAX) {
-        return error_set(err, ERROR_LIMIT, "too many requests with an Idempotency-Key are kept");
+        return error_set(err, ERROR_LIMIT, "too many requests with an Idempotency-Key are stored");
     }
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
     record_print(&request_format, &(RequestRecord){ .digest = str_from_c(claim->request.digest) },

@@ -56,7 +56,7 @@ static void paid(void *context, const Error *err)
     if (debts->is_freed) {
         destroy(debts);
     } else if (err != NULL) {
-        log_debug("the end of a request is not written yet", LOG_C("why", err->text));
+        log_debug("cannot save the result of a request yet", LOG_C("why", err->text));
         loop_timer_start(&debts->timer, IDEMPOTENCY_DEBTS_MS);
     } else {
         drop_first(debts);
@@ -118,8 +118,7 @@ void idempotency_debts_add(IdempotencyDebts *debts, const IdempotentRequest *req
 {
     size_t bytes = answer == NULL || holds_secret ? 0 : answer->body.len;
     if (debts->count >= IDEMPOTENCY_DEBTS_MAX || debts->bytes + bytes > IDEMPOTENCY_DEBTS_BYTES) {
-        log_warning(
-            "the result of a request is not recorded; a client that retries it has to wait");
+        log_warning("result of a request not recorded; a client that retries it has to wait");
         return;
     }
     Debt *debt = memory_new(sizeof *debt);

@@ -8,13 +8,13 @@
 
 static const RecordField machine_fields[] = {
     { "key", RECORD_TEXT, RECORD_CODED_AT(JoiningMachine, key, Pin, pin_codec), .is_required = true,
-      .help = "pin of the public key that asks" },
+      .help = "pin of the public key of the machine" },
     { "approved", RECORD_BOOL, RECORD_BOOL_AT(JoiningMachine, is_approved), .is_required = true,
       .help = "whether this key is approved under this name" },
     { "address", RECORD_TEXT, RECORD_CHARS_AT(JoiningMachine, address), .is_required = true,
       .help = "address that the join request came from" },
     { "asked_ms", RECORD_INT, RECORD_INT_AT(JoiningMachine, asked_ms), .is_required = true,
-      .help = "when it asked last, or was approved" },
+      .help = "when it last requested to join, or was approved" },
     { "until_ms", RECORD_INT, RECORD_INT_AT(JoiningMachine, until_ms), .is_required = true,
       .help = "when the request expires" },
     { RECORD_UNKNOWN_AT(JoiningMachine, unknown) },
@@ -23,10 +23,10 @@ static const RecordField machine_fields[] = {
 
 static const RecordField joining_fields[] = {
     { "name", RECORD_TEXT, RECORD_CHARS_AT(JoiningRecord, name), .is_required = true,
-      .check_text = node_name_check, .help = "name that is asked for" },
+      .check_text = node_name_check, .help = "requested name" },
     { "machines", RECORD_OBJECT,
       RECORD_STRUCTS_AT(JoiningRecord, machines, count, JoiningMachine, machine_fields),
-      .is_required = true, .help = "machines that ask for it" },
+      .is_required = true, .help = "machines that request it" },
     { RECORD_UNKNOWN_AT(JoiningRecord, unknown) },
     { 0 },
 };
@@ -38,18 +38,19 @@ static bool check_joining(const void *record, Error *err)
     for (uint32_t i = 0; i < joining->count; i++) {
         for (uint32_t before = 0; before < i; before++) {
             if (pin_equal(&joining->machines[before].key, &joining->machines[i].key)) {
-                return error_set(err, ERROR_INVALID, "'machines': a key is there twice");
+                return error_set(err, ERROR_INVALID, "'machines': duplicate key");
             }
         }
         approved += joining->machines[i].is_approved;
     }
     return (joining->count > 0 || error_set(err, ERROR_INVALID, "'machines': must not be empty")) &&
-           (approved <= 1 || error_set(err, ERROR_INVALID, "'machines': several are approved"));
+           (approved <= 1 ||
+            error_set(err, ERROR_INVALID, "'machines': more than one is approved"));
 }
 
 static const RecordFormat joining_format = {
     .format = "eden.joining/2",
-    .what = "the record of a machine that asks to join",
+    .what = "the record of a pending machine",
     .fields = joining_fields,
     .size = sizeof(JoiningRecord),
     .text_max = JOINING_RECORD_MAX,

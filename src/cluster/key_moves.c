@@ -52,7 +52,7 @@ static void finish(KeyMoves *moves, const Error *err)
     ClusterDone *done = moves->done;
     void *context = moves->context;
     if (moves->moved > 0) {
-        log_info("internal records of an earlier version were moved to internal/",
+        log_info("moved internal records of an earlier version to internal/",
                  LOG_INT("keys", moves->moved));
     }
     free(moves);
@@ -62,7 +62,7 @@ static void finish(KeyMoves *moves, const Error *err)
 static void fail(KeyMoves *moves, const Error *why)
 {
     Error err = *why;
-    error_wrap(&err, "records of an earlier version cannot be moved");
+    error_wrap(&err, "cannot move records of an earlier version");
     finish(moves, &err);
 }
 

@@ -43,7 +43,7 @@ struct Leader {
 
 static const RecordField leader_fields[] = {
     { "server", RECORD_TEXT, RECORD_CHARS_AT(LeaderRecord, server), .is_required = true,
-      .check_text = node_name_check, .help = "name of the server that leads" },
+      .check_text = node_name_check, .help = "name of the leader" },
     { "since_ms", RECORD_INT, RECORD_INT_AT(LeaderRecord, since_ms), .is_required = true,
       .help = "since when" },
     { RECORD_UNKNOWN_AT(LeaderRecord, unknown) },
@@ -95,7 +95,7 @@ static const char *why_over(const Leader *leader)
         return "the store is unavailable";
     }
     return is_seen && (entry == NULL || entry->create_revision != leader->fence.number)
-               ? "the lease has ended"
+               ? "the lease has expired"
                : NULL;
 }
 
@@ -130,7 +130,7 @@ static void asked(Leader *leader, bool begun, const Error *err)
 {
     leader->asking = begun;
     if (!begun) {
-        log_debug("the store was not asked who leads", LOG_C("why", err->text));
+        log_debug("cannot query the store for the leader", LOG_C("why", err->text));
         retry_later(leader);
     }
 }
@@ -139,7 +139,7 @@ static void depose(Leader *leader, const char *why)
 {
     leader->leads = false;
     retry_later(leader);
-    log_info("this server no longer leads the cluster", LOG_C("why", why));
+    log_info("this server is no longer the leader", LOG_C("why", why));
     leader->options.deposed(leader->options.context);
 }
 
@@ -182,7 +182,7 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
         leader->leads = true;
         leader->fence.number = reply->revision;
         leader->due_ms = leader->sent_ms + RENEW_MS;
-        log_info("this server leads the cluster");
+        log_info("this server is now the leader");
         leader->options.elected(leader->options.context);
     }
     act(leader); /* which gives up the lease if that did not work, and with it the key, if it is there */
@@ -334,7 +334,7 @@ void leader_resign(Leader *leader, LoopRun *done, void *context)
     leader->resigned_context = context;
     leader->stops_ms = now_of(leader) + RESIGN_MS;
     if (leader->leads) {
-        depose(leader, "it stops");
+        depose(leader, "the server is stopping");
     }
     act(leader);
 }
@@ -366,5 +366,5 @@ const StoreCompare *leader_fence(const Leader *leader)
 
 bool leader_fenced_out(Error *err)
 {
-    return error_set(err, ERROR_CONFLICT, "this server no longer leads the cluster");
+    return error_set(err, ERROR_CONFLICT, "this server is no longer the leader");
 }

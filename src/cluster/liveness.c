@@ -8,9 +8,9 @@ enum {
 
 static const RecordField liveness_fields[] = {
     { "server", RECORD_TEXT, RECORD_STR_AT(Liveness, server), .help = "name of the server" },
-    { "boot_id", RECORD_TEXT, RECORD_STR_AT(Liveness, boot_id), .help = "boot of the node" },
+    { "boot_id", RECORD_TEXT, RECORD_STR_AT(Liveness, boot_id), .help = "boot ID of the node" },
     { "version", RECORD_TEXT, RECORD_STR_AT(Liveness, version), .max = NODE_VERSION_MAX,
-      .help = "version of its eden" },
+      .help = "eden version of the node" },
     { "since_ms", RECORD_INT, RECORD_INT_AT(Liveness, since_ms), .is_printed = true,
       .help = "since when" },
     { 0 },

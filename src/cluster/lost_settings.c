@@ -13,11 +13,11 @@ bool lost_settings_are(const Directory *server)
 bool lost_settings_tell(const Directory *server, Error *err)
 {
     return error_set(err, ERROR_INVALID,
-                     "%s/" SETTINGS " is lost: " AUTHORITY_CA
-                     " beside it is that of a cluster. Put a copy of it back%s; or move the state "
-                     "directory away, and 'eden backup restore FILE'",
+                     "%s/" SETTINGS " is missing, but " AUTHORITY_CA
+                     " next to it belongs to a cluster. Restore it from a copy%s; or move the "
+                     "state directory away and run 'eden backup restore FILE'",
                      server->path,
                      directory_has(server, SETTINGS_KEPT) ? ", such as " SETTINGS_KEPT
-                                                            ", which is that of the last start"
+                                                            ", which was saved at the last start"
                                                           : "");
 }

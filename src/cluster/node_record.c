@@ -29,13 +29,13 @@ bool node_label_check(Str name, Str value, Error *err)
     }
     if (!ok) {
         return error_set(err, ERROR_INVALID,
-                         "a label is called by 1 to %d letters, digits and '-', '_', '.', '/'",
+                         "a label name must have 1 to %d letters, digits and '-', '_', '.', '/'",
                          LABEL_NAME_MAX);
     }
     return (value.len <= LABEL_VALUE_MAX && is_plain(value)) ||
            error_set(err, ERROR_INVALID,
-                     "the value of label '%" STR_FMT "' is a text of up to %d bytes", STR_ARG(name),
-                     LABEL_VALUE_MAX);
+                     "the value of label '%" STR_FMT "' must be a string of up to %d bytes",
+                     STR_ARG(name), LABEL_VALUE_MAX);
 }
 
 static bool check_labels(Value labels, Error *err)
@@ -46,7 +46,7 @@ static bool check_labels(Value labels, Error *err)
     for (uint32_t i = 0; i < labels.map->len; i++) {
         const MapEntry *entry = &labels.map->entries[i];
         if (!value_is_string(entry->value)) {
-            return error_set(err, ERROR_INVALID, "a label that is no text");
+            return error_set(err, ERROR_INVALID, "a label is not a string");
         }
         if (!node_label_check(value_str(entry->key), value_str(entry->value), err)) {
             return false;
@@ -64,7 +64,7 @@ static bool check_annotations(Value annotations, Error *err)
         ok = value_is_string(entry->value) && entry->value.len <= ANNOTATION_VALUE_MAX &&
              entry->key.len > 0 && entry->key.len <= LABEL_NAME_MAX;
     }
-    return ok || error_set(err, ERROR_INVALID, "an invalid annotation");
+    return ok || error_set(err, ERROR_INVALID, "invalid annotation");
 }
 
 /* --- Nodes ----------------------------------------------------------------------------------- */
@@ -81,8 +81,7 @@ static bool check_serial(Str serial, Error *err)
 
 static bool check_token(Str id, Error *err)
 {
-    return id.len == 0 || token_id_check(id) ||
-           error_set(err, ERROR_INVALID, "must be the ID of a token");
+    return id.len == 0 || token_id_check(id) || error_set(err, ERROR_INVALID, "must be a token ID");
 }
 
 static bool check_node(const void *record, Error *err)
@@ -97,7 +96,7 @@ static const RecordField node_fields[] = {
     { "key", RECORD_TEXT, RECORD_CODED_AT(NodeRecord, key, Pin, pin_codec), .is_required = true,
       .help = "pin of its public key" },
     { "enrolment", RECORD_TEXT, RECORD_CHARS_AT(NodeRecord, enrolment), .is_required = true,
-      .help = "which of the nodes that had this name it is" },
+      .help = "ID of this membership, among the nodes that had this name" },
     { "token", RECORD_TEXT, RECORD_CHARS_AT(NodeRecord, token), .is_required = true,
       .check_text = check_token, .help = "ID of the token that it joined with; empty: approved" },
     { "server", RECORD_BOOL, RECORD_BOOL_AT(NodeRecord, is_server), .is_required = true,
@@ -135,7 +134,7 @@ bool node_texts_check(Value labels, Value annotations, Error *err)
     node_record_print(&(NodeRecord){ .labels = value_missing() }, &without);
     return with.len - without.len <= NODE_TEXTS_MAX ||
            error_set(err, ERROR_LIMIT,
-                     "the labels and annotations of a node have at most %d bytes together",
+                     "labels and annotations of a node must have at most %d bytes in total",
                      NODE_TEXTS_MAX);
 }
 

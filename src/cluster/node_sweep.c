@@ -48,10 +48,10 @@ static void walk_end(Walk *walk, bool is_done)
     if (sweep != NULL) {
         sweep->walk = NULL;
         if (is_done && walk->deleted > 0) {
-            log_info("deleted what removed nodes have left", LOG_INT("keys", walk->deleted));
+            log_info("deleted data of removed nodes", LOG_INT("keys", walk->deleted));
         }
         if (sweep->is_over) {
-            log_info("another server leads; it deletes what removed nodes have left");
+            log_info("another server is the leader and deletes the data of removed nodes");
         } else if (!is_done) {
             loop_timer_start(&sweep->retry, RETRY_MS);
         } else if (sweep->again) {

@@ -43,10 +43,10 @@ bool nodes_unknown(const ClusterStore *at, Str name, Error *err)
     }
     if (suggest_found(&suggest, &near)) {
         return error_set(err, ERROR_NOT_FOUND,
-                         "there is no node '%" STR_FMT "'; did you mean '%" STR_FMT "'?",
+                         "node '%" STR_FMT "' not found; did you mean '%" STR_FMT "'?",
                          STR_ARG(name), STR_ARG(near));
     }
-    return error_set(err, ERROR_NOT_FOUND, "there is no node '%" STR_FMT "'", STR_ARG(name));
+    return error_set(err, ERROR_NOT_FOUND, "node '%" STR_FMT "' not found", STR_ARG(name));
 }
 
 /* --- Records --------------------------------------------------------------------------------- */
@@ -65,10 +65,10 @@ typedef struct Budget {
 } Budget;
 
 static const RecordField budget_fields[] = {
-    { "stored", RECORD_INT, RECORD_INT_AT(Budget, stored), .help = "bytes of its results" },
+    { "stored", RECORD_INT, RECORD_INT_AT(Budget, stored), .help = "size of its results in bytes" },
     { "limited_ms", RECORD_INT, RECORD_INT_AT(Budget, limited_ms),
-      .help = "when it met a limit last" },
-    { "limit", RECORD_TEXT, RECORD_CHARS_AT(Budget, limit), .help = "which one" },
+      .help = "when it last exceeded a limit" },
+    { "limit", RECORD_TEXT, RECORD_CHARS_AT(Budget, limit), .help = "which limit" },
     { 0 },
 };
 
@@ -100,7 +100,8 @@ bool joining_entry_read(Arena *arena, Str name, const StateEntry *from, int64_t 
     *out = (JoiningEntry){ .revision = from->mod_revision, .error = STR_EMPTY };
     if (joining_record_read(arena, from->value, &out->record, &err) &&
         (str_eq_c(name, out->record.name) ||
-         error_set(&err, ERROR_INVALID, "the record has another name, '%s'", out->record.name))) {
+         error_set(&err, ERROR_INVALID, "the record has a different name, '%s'",
+                   out->record.name))) {
         joining_record_prune(&out->record, now_ms);
         return out->record.count > 0;
     }
@@ -256,7 +257,7 @@ bool nodes_list(Arena *arena, const ClusterStore *at, const NodesPage *page, Nod
     bool waiting = name_after(page->after, AFTER_WAITING, &name);
     if (!waiting && page->after.len > 0 &&
         (!name_after(page->after, AFTER_NODES, &name) || name.len == 0)) {
-        return error_set(err, ERROR_INVALID, "no page of nodes begins there");
+        return error_set(err, ERROR_INVALID, "invalid 'continue'; start again from the first page");
     }
     if (!is_known(at, err)) {
         return false;

@@ -136,7 +136,7 @@ static bool decide_set(const NodeChange *wanted, Change *change, Error *err)
     NodeRecord node, checked;
     Arena *arena = change_arena(change);
     if (!change_has(change, SEEN_NODE)) {
-        return error_set(err, ERROR_CONFLICT, "'%s' is no member yet; approve it first",
+        return error_set(err, ERROR_CONFLICT, "'%s' has not joined yet; approve it first",
                          wanted->name);
     }
     if (!check_revision(wanted, change, err) || !read_node(change, &node, err)) {
@@ -190,8 +190,8 @@ static bool check_key(Str key, Error *err)
         ok = ascii_hex_value(digits.data[i]) >= 0 && digits.data[i] == ascii_lower(digits.data[i]);
     }
     return ok || error_set(err, ERROR_INVALID,
-                           "approve a key: give its pin as 'eden join' shows it on the machine, or "
-                           "at least the first %d digits of it",
+                           "invalid key: give the pin that 'eden join' shows on the machine, or at "
+                           "least its first %d digits",
                            NODE_PIN_DIGITS_MIN);
 }
 
@@ -229,7 +229,7 @@ static bool find_key(const NodeChange *wanted, Change *change, const JoiningReco
         return pin_parse(whole, out, err);
     }
     return error_set(err, ERROR_CONFLICT,
-                     "%s asks to join as '%s' with such a key; these do: %" STR_FMT
+                     "%s requests to join as '%s' with such a key; pending: %" STR_FMT
                      "; compare with what 'eden join' shows on the machine, and give the whole key",
                      found == 0 ? "no machine" : "more than one machine", wanted->name,
                      STR_ARG(keys_text(change_arena(change), joining)));
@@ -248,7 +248,7 @@ static bool decide_approve(const NodeChange *wanted, Change *change, Error *err)
     }
     joining_record_prune(joining, now);
     if (change_has(change, SEEN_NODE) && joining->count == 0) {
-        return error_set(err, ERROR_CONFLICT, "'%s' is a member already, and no machine asks",
+        return error_set(err, ERROR_CONFLICT, "'%s' is already a node, and no machine is pending",
                          wanted->name);
     }
     if (!find_key(wanted, change, joining, &key, err)) {
@@ -260,8 +260,7 @@ static bool decide_approve(const NodeChange *wanted, Change *change, Error *err)
         }
         if (!pin_equal(&node.key, &key)) {
             return error_set(err, ERROR_CONFLICT,
-                             "a node called '%s' is there already, with another key; remove it "
-                             "first",
+                             "node '%s' already exists with a different key; remove it first",
                              wanted->name);
         }
     }
@@ -290,10 +289,10 @@ void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done,
 static bool decide_reject(const NodeChange *wanted, Change *change, Error *err)
 {
     if (!change_has(change, SEEN_JOINING)) {
-        return error_set(
-            err, ERROR_CONFLICT,
-            "'%s' is a member, and no other machine asks; to end its membership, remove it",
-            wanted->name);
+        return error_set(err, ERROR_CONFLICT,
+                         "'%s' is a node, and no other machine is pending; to remove it from the "
+                         "cluster, use remove",
+                         wanted->name);
     }
     change_delete(change, change_key(change, SEEN_JOINING));
     return true;
@@ -341,7 +340,7 @@ static bool decide_remove(const NodeChange *wanted, Change *change, Error *err)
 {
     static const uint32_t gone[] = { SEEN_NODE, SEEN_JOINING, SEEN_ALIVE, SEEN_FACTS };
     if (!change_has(change, SEEN_NODE)) {
-        return error_set(err, ERROR_CONFLICT, "'%s' is no member yet; reject it instead",
+        return error_set(err, ERROR_CONFLICT, "'%s' has not joined yet; reject it instead",
                          wanted->name);
     }
     if (!check_revision(wanted, change, err) || !revoke_name(wanted, change, err)) {

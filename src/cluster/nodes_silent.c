@@ -85,7 +85,7 @@ static void one_noted(void *context, const Error *err)
 {
     NotingAll *all = context;
     if (err != NULL) {
-        log_warning("since when a node is silent could not be written", LOG_C("error", err->text));
+        log_warning("cannot record when a node became silent", LOG_C("error", err->text));
         all->is_over = true;
     }
     one_ended(all);

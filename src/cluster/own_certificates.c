@@ -94,7 +94,7 @@ static bool renew(OwnCertificates *own, OwnKind kind, Error *err)
     item->credential = (Credential){ .key = TAKE(key), .chain = { made, 1 } };
     item->failures = 0;
     item->retry_ms = 0;
-    log_info("a certificate of this server is renewed", LOG_C("file", file_names[kind]),
+    log_info("server certificate renewed", LOG_C("file", file_names[kind]),
              LOG_C("serial", made->serial));
     return true;
 }
@@ -120,7 +120,7 @@ static int64_t look_at(OwnCertificates *own, OwnKind kind)
     int64_t wait_ms = renewal_retry_ms(certificate_of(own, kind), item->failures++, now_ms,
                                        loop_random(own->options.loop));
     item->retry_ms = loop_now_ms(own->options.loop) + wait_ms;
-    log_warning("a certificate of this server cannot be renewed", LOG_C("file", file_names[kind]),
+    log_warning("cannot renew a server certificate", LOG_C("file", file_names[kind]),
                 LOG_C("error", err.text));
     return wait_ms;
 }
@@ -159,7 +159,8 @@ static bool tell_remedy(Error *err)
     char what[sizeof err->text];
     memcpy(what, err->text, sizeof what);
     return error_set(err, err->kind,
-                     "%.380s; remove it, and a server that is started makes another one", what);
+                     "%.380s; remove it, and the server creates another one at its next start",
+                     what);
 }
 
 bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Error *err)
@@ -178,7 +179,7 @@ bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Err
              tell_remedy(err);
     }
     if (ok && !certificate_of(own, OWN_KIND_NODE)->has_identity) {
-        ok = error_set(err, ERROR_INVALID, "%s/" OWN_NODE " is no certificate of a node",
+        ok = error_set(err, ERROR_INVALID, "%s/" OWN_NODE " is not a node certificate",
                        options->directory->path);
     }
     if (!ok) {

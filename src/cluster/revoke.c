@@ -74,8 +74,8 @@ static bool decide(void *context, Change *change, Error *err)
     }
     if (node.is_server) {
         return error_set(err, ERROR_CONFLICT,
-                         "'%s' is a server and would shut itself out; to replace all "
-                         "certificates, rotate the CA",
+                         "'%s' is a server and would lock itself out; to replace all certificates, "
+                         "rotate the CA",
                          node.name);
     }
     /* Of the one in question only the newest expiry of the node is known. */
@@ -162,8 +162,7 @@ static bool find_owner(Revoking *revoking, Error *err)
         return error_set(err, ERROR_INVALID, "%" STR_FMT, STR_ARG(unread));
     }
     return error_set(err, ERROR_NOT_FOUND,
-                     "no node has a certificate with the serial number %s; 'eden pki list' shows "
-                     "them",
+                     "no node has a certificate with serial number %s; 'eden pki list' shows them",
                      revoking->serial);
 }
 
@@ -171,7 +170,7 @@ void revoke_serial(const ClusterStore *at, Str serial, ClusterDone *done, void *
 {
     Error err;
     if (serial.len != SERIAL_OURS || !hex_is(serial)) {
-        error_set(&err, ERROR_INVALID, "a serial number is written with %d digits (0-9, a-f)",
+        error_set(&err, ERROR_INVALID, "a serial number must have %d digits (0-9, a-f)",
                   SERIAL_OURS);
         done(context, &err);
         return;

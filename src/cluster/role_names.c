@@ -29,7 +29,7 @@ bool role_names_make(const Str *names, uint32_t count, RoleNames *out, Error *er
     RoleNames made = { 0 };
     size_t used = 0;
     if (count == 0 || count > ROLES_MAX) {
-        return error_set(err, ERROR_INVALID, "1 to %d roles are given", ROLES_MAX);
+        return error_set(err, ERROR_INVALID, "1 to %d roles must be given", ROLES_MAX);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (!is_role_name(names[i], err)) {
@@ -53,11 +53,11 @@ bool role_names_read(Value list, RoleNames *out, Error *err)
 {
     Str names[ROLES_MAX];
     if (list.kind != VALUE_LIST || list.list->len > ROLES_MAX) {
-        return error_set(err, ERROR_INVALID, "'roles' is a list of 1 to %d names", ROLES_MAX);
+        return error_set(err, ERROR_INVALID, "'roles' must be a list of 1 to %d names", ROLES_MAX);
     }
     for (uint32_t i = 0; i < list.list->len; i++) {
         if (!value_is_string(list.list->items[i])) {
-            return error_set(err, ERROR_INVALID, "the name of a role is a text");
+            return error_set(err, ERROR_INVALID, "a role name must be a string");
         }
         names[i] = value_str(list.list->items[i]);
     }

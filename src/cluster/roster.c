@@ -216,7 +216,7 @@ static bool read_record(Arena *arena, const StateEntry *entry, NodeRecord *out, 
 {
     return node_record_read(arena, entry->value, out, err) &&
            (str_eq_c(entry->parts[0], out->name) ||
-            error_set(err, ERROR_INVALID, "the record has another name, '%s'", out->name));
+            error_set(err, ERROR_INVALID, "the record has a different name, '%s'", out->name));
 }
 
 static void take_node(Roster *roster, const StateEntry *entry)
@@ -295,8 +295,8 @@ static void take_revocations(Roster *roster, const StateEntry *entry)
     }
     roster->revoked = (RevocationList){ .is_unreadable = true };
     if (!was_unreadable) {
-        log_error("the list of revocations cannot be read; no node is let in until it is repaired: "
-                  "stop the server, then 'eden cluster check'",
+        log_error("cannot read the revocation list; no node is admitted until it is repaired: stop "
+                  "the server, then run 'eden cluster check'",
                   LOG_C("why", err.text));
     }
 }

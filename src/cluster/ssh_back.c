@@ -55,7 +55,7 @@ static void visit_end(Visit *visit, const Error *err)
 
 static bool tell_gone(Error *err)
 {
-    return error_set(err, ERROR_UNAVAILABLE, "the server stops");
+    return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
 }
 
 /* --- Files ----------------------------------------------------------------------------------- */
@@ -143,8 +143,8 @@ static bool read_answer(Visit *visit, const ProcessResult *result, bool *again, 
     Arena *arena = &visit->arena;
     if (result->ending == PROCESS_TIMED_OUT) {
         return error_set(err, ERROR_TIMEOUT,
-                         "%s does not answer: ssh was ended after %lld s; on that machine 'eden "
-                         "join --answer' must end at once",
+                         "%s did not answer: ssh was killed after %lld s; 'eden join --answer' on "
+                         "that machine should exit immediately",
                          visit->target.address.host,
                          (long long)(visit->back->settings.limit_ms / 1000));
     }
@@ -159,8 +159,7 @@ static bool read_answer(Visit *visit, const ProcessResult *result, bool *again, 
     }
     if (result->exit_code == 0) {
         return error_set(err, ERROR_CONFLICT,
-                         "%s says something else than 'eden join --answer' "
-                         "does: %s",
+                         "%s did not send a valid answer of 'eden join --answer': %s",
                          visit->target.address.host, result->out_cut ? "it is too long" : why.text);
     }
     return ssh_explain(arena, &visit->target, &visit->trust, result->exit_code, result->error_out,
@@ -178,7 +177,7 @@ static void visited(void *context, const ProcessResult *result, const Error *err
     bool ok = true, again = false;
     if (result == NULL) {
         why = *err;
-        ok = error_wrap(&why, "the server needs ssh (openssh-client)");
+        ok = error_wrap(&why, "the server requires ssh (openssh-client)");
     }
     ok = ok && read_answer(visit, result, &again, &why);
     /* Either way: the file goes. */
@@ -246,7 +245,8 @@ static bool look_up(Visit *visit, Error *err)
     }
     const JoiningEntry *asking = view.node.asking;
     if (asking == NULL) {
-        return error_set(err, ERROR_CONFLICT, "'%s' is a member already, and no other machine asks",
+        return error_set(err, ERROR_CONFLICT,
+                         "'%s' is already a node, and no other machine is pending",
                          visit->question.node);
     }
     if (asking->error.len > 0) {
@@ -264,12 +264,13 @@ static bool check_wish(const SshBack *back, const SshBackWish *wish, uint32_t *p
         ++*place;
     }
     if (*place == SSH_BACK_MAX) {
-        return error_set(err, ERROR_LIMIT, "%d machines are asked by SSH already; try again later",
+        return error_set(err, ERROR_LIMIT,
+                         "%d SSH connections to machines are already open; try again later",
                          SSH_BACK_MAX);
     }
     if ((wish->trust.count == 0) != wish->trust.accept_new) {
         return error_set(err, ERROR_INVALID,
-                         "give the key by which the machine is known, or accept a new one");
+                         "give the host key of the machine, or accept a new one");
     }
     return node_name_check(wish->node, err);
 }
@@ -339,7 +340,7 @@ void ssh_back_free(SshBack *back)
             process_task_end(TAKE(visit->task));
             Error ignored;
             if (!take_known_hosts(visit, &ignored)) {
-                log_info("ssh was ended", LOG_C("error", ignored.text));
+                log_info("ssh killed", LOG_C("error", ignored.text));
             }
             visit_end(visit, &err);
         } else if (visit != NULL) {

@@ -48,7 +48,7 @@ bool ssh_target_parse(Str text, SshTarget *out, Error *err)
         !address_parse(host, PORT_SSH, &target.address, err) ||
         target.address.kind == ADDRESS_UNIX || target.address.port == 0) {
         return error_set(err, ERROR_INVALID,
-                         "'%" STR_FMT "' is no machine to log in to: [USER@]HOST[:PORT] is wanted",
+                         "'%" STR_FMT "' is not an SSH target; expected [USER@]HOST[:PORT]",
                          STR_ARG(buf_str(&shown)));
     }
     *out = target;
@@ -100,13 +100,14 @@ bool ssh_trust_add(Arena *arena, SshTrust *trust, Str line, Error *err)
     char fingerprint[SSH_FINGERPRINT_TEXT + 1];
     line = str_trim(line);
     if (line.len > SSH_HOST_KEY_MAX) {
-        return error_set(err, ERROR_LIMIT, "a host key has at most %d bytes", SSH_HOST_KEY_MAX);
+        return error_set(err, ERROR_LIMIT, "a host key must have at most %d bytes",
+                         SSH_HOST_KEY_MAX);
     }
     if (!ssh_key_read(arena, skip_host(line), STR_EMPTY, &key, &why) ||
         algorithms_of(key.type) == NULL || !ssh_fingerprint(key.blob, fingerprint)) {
         return error_set(err, ERROR_INVALID,
-                         "a host key is a line as in /etc/ssh/ssh_host_ed25519_key.pub of that "
-                         "machine: 'ssh-ed25519 AAAA...'");
+                         "invalid host key; expected a line from /etc/ssh/ssh_host_ed25519_key.pub "
+                         "of that machine: 'ssh-ed25519 AAAA...'");
     }
     if (trust->count == SSH_HOST_KEYS_MAX) {
         return error_set(err, ERROR_LIMIT, "more than %d host keys", SSH_HOST_KEYS_MAX);
@@ -131,7 +132,7 @@ bool ssh_trust_learned(Arena *arena, Str known_hosts, SshKey *out, Error *err)
     Str line = str_slice(known_hosts, 0, str_find(known_hosts, STR("\n"), 0));
     Error why;
     if (!str_starts(line, STR(SSH_HOST_ALIAS " ")) || !ssh_trust_add(arena, &learned, line, &why)) {
-        return error_set(err, ERROR_INVALID, "ssh has not reported the host key of the machine");
+        return error_set(err, ERROR_INVALID, "ssh did not report the host key of the machine");
     }
     *out = learned.keys[0];
     return true;
@@ -273,9 +274,9 @@ static bool explain_host_key(Arena *arena, const SshTarget *target, const SshTru
 {
     Str shown = find_fingerprint(said), known = ssh_trust_words(arena, trust);
     return error_set(err, ERROR_DENIED,
-                     "%s shows the host key %" STR_FMT ", and was to be known by %" STR_FMT
+                     "%s has the host key %" STR_FMT ", but expected was %" STR_FMT
                      ": it is another machine, or a man in the middle",
-                     target->address.host, STR_ARG(shown.len > 0 ? shown : STR("of another kind")),
+                     target->address.host, STR_ARG(shown.len > 0 ? shown : STR("of another type")),
                      STR_ARG(known.len > 0 ? known : STR("none")));
 }
 
@@ -285,7 +286,7 @@ bool ssh_explain(Arena *arena, const SshTarget *target, const SshTrust *trust, i
     const char *host = target->address.host;
     Buf shown = buf_make_in(arena, BUF_UNLIMITED);
     visible_put(&shown, process_words(arena, said));
-    Str words = shown.len > 0 ? buf_str(&shown) : STR("nothing");
+    Str words = shown.len > 0 ? buf_str(&shown) : STR("no output");
     if (exit_code == EXIT_SSH &&
         (says(said, "IDENTIFICATION HAS CHANGED") || says(said, "Host key verification failed") ||
          says(said, "no matching host key type"))) {
@@ -293,26 +294,24 @@ bool ssh_explain(Arena *arena, const SshTarget *target, const SshTrust *trust, i
     }
     if (exit_code == EXIT_SSH && says(said, "Permission denied")) {
         return error_set(err, ERROR_DENIED,
-                         "%s does not let %s in with the key of this server; put the line that "
-                         "'eden nodes ssh-key' prints into ~%s/.ssh/authorized_keys there",
+                         "%s rejected the SSH key of this server for user %s; add the line printed "
+                         "by 'eden nodes ssh-key' to ~%s/.ssh/authorized_keys there",
                          host, target->user, target->user);
     }
     if (exit_code == EXIT_SSH) {
-        return error_set(err, ERROR_UNAVAILABLE, "cannot log in to %s: ssh says: %" STR_FMT, host,
+        return error_set(err, ERROR_UNAVAILABLE, "cannot log in to %s: ssh: %" STR_FMT, host,
                          STR_ARG(words));
     }
     if (exit_code == EXIT_NOT_FOUND) {
         return error_set(err, ERROR_UNAVAILABLE,
-                         "there is no eden on %s, or it is not where programs are looked for: "
-                         "%" STR_FMT,
-                         host, STR_ARG(words));
+                         "eden not found on %s, or not in the PATH: %" STR_FMT, host,
+                         STR_ARG(words));
     }
     if (says(said, "sudo:")) {
         return error_set(err, ERROR_DENIED,
-                         "%s may not run 'eden join --answer' by sudo on %s: %" STR_FMT,
+                         "%s may not run 'eden join --answer' with sudo on %s: %" STR_FMT,
                          target->user, host, STR_ARG(words));
     }
-    return error_set(err, ERROR_UNAVAILABLE,
-                     "'eden join --answer' on %s ended with %d and says: %" STR_FMT, host,
-                     exit_code, STR_ARG(words));
+    return error_set(err, ERROR_UNAVAILABLE, "'eden join --answer' on %s exited with %d: %" STR_FMT,
+                     host, exit_code, STR_ARG(words));
 }

@@ -235,13 +235,13 @@ static void grow_older(State *state)
     bool was_stale = state->stale_since_ms != 0;
     if (why != NULL && !was_stale) {
         state->stale_since_ms = loop_wall_ms(state->at.loop);
-        log_error("the store is unavailable; serving what is known of the cluster",
+        log_error("store unavailable; serving the last known state of the cluster",
                   LOG_C("error", why->text));
         state->events.stale(state->events.context, why);
     } else if (why == NULL && was_stale) {
         state->stale_since_ms = 0;
         if (state->is_ready) {
-            log_info("the store is available again; the state of the cluster is current");
+            log_info("store available again; cluster state is current");
             state->events.current(state->events.context);
         }
     }
@@ -468,7 +468,7 @@ static bool check_revision(const State *state, int64_t revision, Error *err)
     return revision >= state->revision ||
            error_set(err, ERROR_UNAVAILABLE,
                      "the store is at revision %" PRId64 ", but %" PRId64
-                     " was seen: it is not the store that was open, or an old copy of it",
+                     " was seen: it is a different store, or an old copy of it",
                      revision, state->revision);
 }
 
@@ -592,7 +592,7 @@ static void check_runs(void *context)
     if (!state->is_checking) {
         ask_store(state);
     } else if (++state->missed == MISSED_MAX) {
-        set_trouble(state, TROUBLE_SILENT, ERROR_TIMEOUT, "the store does not answer");
+        set_trouble(state, TROUBLE_SILENT, ERROR_TIMEOUT, "the store does not respond");
     }
     state_check(state);
 }
@@ -684,7 +684,7 @@ bool state_takes_writes(const State *state, Error *err)
     arena_init(&arena, ARENA_UNLIMITED);
     Str since = utc_text(&arena, state->stale_since_ms);
     return error_set(err, ERROR_UNAVAILABLE,
-                     "the store is unavailable since %" STR_FMT
+                     "the store has been unavailable since %" STR_FMT
                      ", and nothing can be changed until it is back: %s",
                      STR_ARG(since), worst_trouble(state)->text);
 }

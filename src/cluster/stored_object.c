@@ -12,7 +12,7 @@ static const RecordField object_fields[] = {
     { "annotations", RECORD_TEXT, RECORD_VALUE_AT(StoredObject, annotations), .shape = RECORD_MAP,
       .is_required = true, .help = "annotations" },
     { "spec", RECORD_OBJECT, RECORD_VALUE_AT(StoredObject, spec), .is_required = true,
-      .help = "what its author wants" },
+      .help = "spec of the object" },
     { RECORD_UNKNOWN_AT(StoredObject, unknown) },
     { 0 },
 };

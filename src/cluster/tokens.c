@@ -12,7 +12,7 @@ static bool check(Str id, Error *err)
 {
     return token_id_check(id) ||
            error_set(err, ERROR_INVALID,
-                     "the id of a token is %d letters and digits: the part before its dot",
+                     "a token ID has %d letters and digits: the part before the dot",
                      TOKEN_ID_TEXT);
 }
 

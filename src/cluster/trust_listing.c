@@ -10,7 +10,7 @@ bool trust_list(Arena *arena, const ClusterStore *at, TrustListing *out, Error *
     }
     const RevocationList *revoked = roster_revoked(at->roster);
     if (revoked->is_unreadable) {
-        return error_set(err, ERROR_INVALID, "the list of revocations cannot be read");
+        return error_set(err, ERROR_INVALID, "cannot read the revocation list");
     }
     NodeTrust *nodes = ARENA_ARRAY(arena, NodeTrust, listing.node_count);
     for (uint32_t i = 0; i < listing.node_count; i++) {

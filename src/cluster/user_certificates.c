@@ -20,7 +20,7 @@ enum {
 static bool check_serial(Str serial, Error *err)
 {
     return (serial.len == SERIAL_OURS && hex_is(serial)) ||
-           error_set(err, ERROR_INVALID, "a serial number is written with %d digits (0-9, a-f)",
+           error_set(err, ERROR_INVALID, "a serial number must have %d digits (0-9, a-f)",
                      SERIAL_OURS);
 }
 
@@ -69,8 +69,8 @@ static bool read_record(Arena *arena, Str text, void *out, Error *err)
 }
 
 const CredentialRecords user_certificate_records = {
-    .one = "certificate of a user",
-    .many = "certificates of users",
+    .one = "user certificate",
+    .many = "user certificates",
     .max = USER_CERTIFICATES_MAX,
     .size = sizeof(UserCertificateRecord),
     .id = offsetof(UserCertificateRecord, serial),
@@ -112,7 +112,7 @@ static bool issue(const CertifySettings *settings, const UserCertificateWish *wi
     UserCertificateRecord *record = &issuing->record;
     UserGrant grant = { .now_ms = loop_wall_ms(settings->at.loop), .life_ms = wish->life_ms };
     if (settings->cas == NULL) {
-        return error_set(err, ERROR_UNAVAILABLE, "the server stops");
+        return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
     if (!role_names_make(wish->roles, wish->role_count, &record->roles, err) ||
         !user_identity_make(settings->cluster, wish->user, &grant.identity, err) ||

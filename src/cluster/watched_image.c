@@ -82,7 +82,7 @@ static const RecordField image_fields[] = {
 
 static const RecordFormat image_format = {
     .format = "eden.watched/1",
-    .what = "what the cluster said last",
+    .what = "the last known state of the cluster",
     .fields = image_fields,
     .size = sizeof(ImageRecord),
     .text_max = WATCHED_MAX,

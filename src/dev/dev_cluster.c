@@ -81,7 +81,7 @@ static void node_ended(DevCluster *cluster, uint32_t number)
     const char *name = dev_node_name(cluster->arena, number);
     if (!cluster->is_ready || number == 0) {
         fail(cluster, ERROR_UNAVAILABLE,
-             arena_format(cluster->arena, "%s has ended: %" STR_FMT, name,
+             arena_format(cluster->arena, "%s has exited: %" STR_FMT, name,
                           STR_ARG(log_words(cluster, number))));
     } else if (cluster->options.lost != NULL) {
         cluster->options.lost(cluster->options.context, name);
@@ -128,7 +128,7 @@ static void hub_says(void *context, Str line)
 
 static void hub_ended(void *context)
 {
-    fail(context, ERROR_UNAVAILABLE, STR("the process that keeps the nodes has ended"));
+    fail(context, ERROR_UNAVAILABLE, STR("the process that runs the nodes has exited"));
 }
 
 /* --- Opening and closing --------------------------------------------------------------------- */
@@ -200,7 +200,7 @@ static void too_late(void *context)
     for (uint32_t i = 0; i < cluster->options.nodes; i++) {
         if (!cluster->live[i]) {
             fail(cluster, ERROR_TIMEOUT,
-                 arena_format(cluster->arena, "%s is not there after %d s: %" STR_FMT,
+                 arena_format(cluster->arena, "%s did not start within %d s: %" STR_FMT,
                               dev_node_name(cluster->arena, i), start_ms(cluster) / 1000,
                               STR_ARG(log_words(cluster, i))));
         }
@@ -212,11 +212,11 @@ static bool check_systemd(Error *err)
 {
     if (!privileges_are_root()) {
         return error_set(err, ERROR_DENIED,
-                         "--systemd takes root: services have users of their own");
+                         "--systemd requires root: services run as separate users");
     }
     return twin_init_program() != NULL ||
            error_set(err, ERROR_UNAVAILABLE,
-                     "--systemd needs systemd, which is not installed on this machine");
+                     "--systemd requires systemd, which is not installed on this machine");
 }
 
 bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out, Error *err)
@@ -297,7 +297,7 @@ static bool tell_end(const DevCluster *cluster, Error *err)
         *err = cluster->failure;
         return false;
     }
-    return error_set(err, ERROR_UNAVAILABLE, "it was asked to end");
+    return error_set(err, ERROR_UNAVAILABLE, "stopped by request");
 }
 
 static bool wait_live(DevCluster *cluster, uint32_t count, Error *err)

@@ -87,7 +87,8 @@ static bool make_network(Hub *hub, Error *err)
             link_add_address(BRIDGE, dev_address(&hub->arena, DEV_HUB_ADDRESS), DEV_PREFIX, err) &&
             link_raise(BRIDGE, err) && address_parse(str_from_c(text), 0, &server, err) &&
             relay_start(hub->relay, &server, err)) ||
-           error_wrap(err, "a network for the nodes, which takes the modules bridge and veth");
+           error_wrap(err, "cannot create the network of the nodes, which requires the modules "
+                           "bridge and veth");
 }
 
 static bool start_node(Hub *hub, uint32_t number, Error *err)

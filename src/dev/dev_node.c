@@ -93,12 +93,13 @@ static bool join(Work *work, Error *err)
 {
     Str line, word, token, pin;
     if (!hear(work, &line)) {
-        return error_set(err, ERROR_UNAVAILABLE, "the hub has ended");
+        return error_set(err, ERROR_UNAVAILABLE, "the hub has exited");
     }
     Str rest = line;
     if (!str_split_next(&rest, ' ', &word) || !str_split_next(&rest, ' ', &token) ||
         !str_split_next(&rest, ' ', &pin)) {
-        return error_set(err, ERROR_BUG, "unknown order for a node: '%" STR_FMT "'", STR_ARG(line));
+        return error_set(err, ERROR_BUG, "unknown command for a node: '%" STR_FMT "'",
+                         STR_ARG(line));
     }
     Arena *arena = work->arena;
     token = arena_copy(arena, token);

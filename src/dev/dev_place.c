@@ -111,12 +111,12 @@ bool dev_place_add_groups(DevPlace *place, Arena *arena, uint32_t nodes, Error *
         !directory_open(place->folder, &directory, err) ||
         !directory_write(&directory, GROUP, str_from_c(path), false, err) ||
         !cgroup_make(path, err)) {
-        return error_wrap(err, "a cgroup for systemd");
+        return error_wrap(err, "cannot create a cgroup for systemd");
     }
     place->group = path;
     for (uint32_t i = 0; i < nodes; i++) {
         if (!cgroup_make(dev_node_folder(arena, path, i), err)) {
-            return error_wrap(err, "a cgroup for systemd");
+            return error_wrap(err, "cannot create a cgroup for systemd");
         }
     }
     return true;
@@ -149,7 +149,7 @@ static bool check_owner(const Directory *directory, Error *err)
     gid_t group;
     return directory_owner(directory, &user, &group, err) &&
            (user == privileges_user() ||
-            error_set(err, ERROR_DENIED, "%s is another user's", directory->path));
+            error_set(err, ERROR_DENIED, "%s belongs to another user", directory->path));
 }
 
 static bool read_card(Arena *arena, const char *folder, Value *card, Error *err)
@@ -160,7 +160,7 @@ static bool read_card(Arena *arena, const char *folder, Value *card, Error *err)
         return false;
     }
     if (!file_lock_is_held(&directory, LOCK)) {
-        return error_set(err, ERROR_NOT_FOUND, "no cluster runs in %s", folder);
+        return error_set(err, ERROR_NOT_FOUND, "no cluster is running in %s", folder);
     }
     return directory_read(&directory, arena, CARD, CARD_MAX, &text, err) &&
            json_parse_text(arena, text, NULL, card, err) && dev_card_check(arena, *card, err);
@@ -183,10 +183,10 @@ bool dev_place_find(Arena *arena, const char *folder, Value *card, Error *err)
     if (found->len > 1) {
         *card = value_list(found);
         return error_set(err, ERROR_CONFLICT,
-                         "%u clusters run here; --directory says which one is meant", found->len);
+                         "%u clusters are running here; select one with --directory", found->len);
     }
     if (found->len == 0) {
-        return error_set(err, ERROR_NOT_FOUND, "no cluster runs here; 'eden dev' starts one");
+        return error_set(err, ERROR_NOT_FOUND, "no cluster is running here; 'eden dev' starts one");
     }
     *card = found->items[0];
     return true;

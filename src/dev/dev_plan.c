@@ -141,7 +141,7 @@ static const RecordField node_fields[] = {
 
 static const RecordField card_fields[] = {
     { "directory", RECORD_TEXT, RECORD_STR_AT(CardRecord, directory), .is_required = true, .min = 1,
-      .help = "where it is" },
+      .help = "its directory" },
     { "api", RECORD_TEXT, RECORD_STR_AT(CardRecord, api), .is_required = true, .min = 1,
       .help = "address of its API" },
     { "nodes", RECORD_OBJECT,
@@ -152,7 +152,7 @@ static const RecordField card_fields[] = {
 
 static const RecordFormat card_format = {
     .format = DEV_FORMAT,
-    .what = "the description of a cluster of 'eden dev'",
+    .what = "the description of an 'eden dev' cluster",
     .fields = card_fields,
     .size = sizeof(CardRecord),
 };

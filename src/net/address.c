@@ -53,13 +53,12 @@ bool address_unix(Str path, Address *out, Error *err)
 {
     size_t room = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
     if (path.len == 0 || memchr(path.data, '\0', path.len) != NULL) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no path of a socket",
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a valid socket path",
                          STR_ARG(path));
     }
     if (path.len > room) {
-        return error_set(err, ERROR_INVALID,
-                         "the path of a socket has at most %zu bytes: %" STR_FMT, room,
-                         STR_ARG(path));
+        return error_set(err, ERROR_INVALID, "a socket path must have at most %zu bytes: %" STR_FMT,
+                         room, STR_ARG(path));
     }
     *out = (Address){ .kind = ADDRESS_UNIX };
     memcpy(out->host, path.data, path.len);
@@ -69,7 +68,7 @@ bool address_unix(Str path, Address *out, Error *err)
 static bool parse_unix(Str path, Address *out, Error *err)
 {
     if (path.len < 2) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no path of a socket",
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a valid socket path",
                          STR_ARG(path));
     }
     return address_unix(path, out, err);
@@ -94,15 +93,13 @@ bool address_parse(Str text, uint16_t default_port, Address *out, Error *err)
     if (brackets) {
         size_t end = str_find(text, STR("]"), 0);
         if (end == STR_NOT_FOUND) {
-            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' has no ']'", STR_ARG(text));
+            return error_set(err, ERROR_INVALID, "missing ']' in '%" STR_FMT "'", STR_ARG(text));
         }
         host = str_slice(text, 1, end);
         port_text = str_from_offset(text, end + 1);
         has_port = port_text.len > 0;
         if (has_port && port_text.data[0] != ':') {
-            return error_set(err, ERROR_INVALID,
-                             "'%" STR_FMT "' has something else than a port "
-                             "behind ']'",
+            return error_set(err, ERROR_INVALID, "'%" STR_FMT "': only a port may follow ']'",
                              STR_ARG(text));
         }
         port_text = str_from_offset(port_text, 1);
@@ -117,11 +114,13 @@ bool address_parse(Str text, uint16_t default_port, Address *out, Error *err)
     }
     Address parsed = { .kind = ADDRESS_IP, .port = default_port };
     if (has_port && !parse_port(port_text, &parsed.port)) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no port, in '%" STR_FMT "'",
+        return error_set(err, ERROR_INVALID,
+                         "'%" STR_FMT "' is not a valid port, in '%" STR_FMT "'",
                          STR_ARG(port_text), STR_ARG(text));
     }
     if (host.len == 0 || host.len > ADDRESS_HOST_MAX || memchr(host.data, '\0', host.len) != NULL) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' names no host", STR_ARG(text));
+        return error_set(err, ERROR_INVALID, "missing or invalid host in '%" STR_FMT "'",
+                         STR_ARG(text));
     }
     memcpy(parsed.host, host.data, host.len);
     if (!is_ip(AF_INET6, parsed.host) && (brackets || !is_ip(AF_INET, parsed.host))) {

@@ -33,7 +33,7 @@ static const SmState states[] = {
                                            SM_TO(STATE_READY) | SM_TO(STATE_CLOSED) },
     [STATE_CONNECTING] = { "connecting", .next = SM_TO(STATE_CONNECTING) | SM_TO(STATE_SHAKING) |
                                                  SM_TO(STATE_READY) | SM_TO(STATE_CLOSED) },
-    [STATE_SHAKING] = { "shaking hands", .next = SM_TO(STATE_READY) | SM_TO(STATE_CLOSED) },
+    [STATE_SHAKING] = { "in the TLS handshake", .next = SM_TO(STATE_READY) | SM_TO(STATE_CLOSED) },
     [STATE_READY] = { "ready", .next = SM_TO(STATE_FINISHING) | SM_TO(STATE_CLOSED) },
     [STATE_FINISHING] = { "finishing", .next = SM_TO(STATE_CLOSED) },
     [STATE_CLOSED] = { "closed" },
@@ -236,7 +236,7 @@ static bool connect_to(Connection *connection, const SocketAddress *address, Err
     connection->descriptor =
         socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (connection->descriptor < 0) {
-        return error_set(err, ERROR_OS, "cannot make a socket: %s", strerror(errno));
+        return error_set(err, ERROR_OS, "cannot create a socket: %s", strerror(errno));
     }
     if (!watch_new(connection->loop, connection->descriptor, descriptor_ready, connection,
                    &connection->watch, err)) {
@@ -247,7 +247,7 @@ static bool connect_to(Connection *connection, const SocketAddress *address, Err
         errno != EINPROGRESS) {
         bool denied = errno == EACCES && address->storage.ss_family == AF_UNIX;
         return denied ? error_set(err, ERROR_DENIED, "%s", strerror(errno))
-                      : error_set(err, ERROR_UNAVAILABLE, "no answer: %s", strerror(errno));
+                      : error_set(err, ERROR_UNAVAILABLE, "cannot connect: %s", strerror(errno));
     }
     watch_set(connection->watch, false, true);
     return true;
@@ -290,7 +290,8 @@ static void connected(Connection *connection)
         return;
     }
     close_descriptor(connection);
-    error_set(&connection->opening->error, ERROR_UNAVAILABLE, "no answer: %s", strerror(number));
+    error_set(&connection->opening->error, ERROR_UNAVAILABLE, "cannot connect: %s",
+              strerror(number));
     connect_next(connection);
 }
 
@@ -475,7 +476,7 @@ static void timed_out(void *context)
     Connection *connection = context;
     Error err = { 0 };
     if (connection->sm.state != STATE_FINISHING) {
-        error_set(&err, ERROR_TIMEOUT, "no connection in time: still %s",
+        error_set(&err, ERROR_TIMEOUT, "connection timed out while %s",
                   sm_state_name(&connection->sm));
     }
     connection->busy++;

@@ -166,7 +166,7 @@ static void take_message(GrpcCall *call, Str message)
 {
     if (call->messages > 0 && has_single_input(call)) {
         grpc_call_break(call, call->is_server ? GRPC_INVALID_ARGUMENT : GRPC_INTERNAL,
-                        "more than one message, where one is expected");
+                        "more than one message where one is expected");
         return;
     }
     call->messages = 1;
@@ -196,7 +196,7 @@ static void take_bytes(GrpcCall *call, Str bytes)
         } else {
             charge(call, grpc_decoder_held(&call->decoder));
             if (!is_charge_allowed(call->session)) {
-                grpc_call_break(call, GRPC_RESOURCE_EXHAUSTED, "too much is under way already");
+                grpc_call_break(call, GRPC_RESOURCE_EXHAUSTED, "too many bytes in flight");
             }
         }
     }
@@ -311,14 +311,14 @@ bool grpc_call_is_writable(const GrpcCall *call)
 bool grpc_call_send(GrpcCall *call, Str message, Error *err)
 {
     if (call->over || call->finished || call->stream.ending || call->stream.is_closed) {
-        return error_set(err, ERROR_UNAVAILABLE, "the call takes no messages any more");
+        return error_set(err, ERROR_UNAVAILABLE, "the call no longer accepts messages");
     }
     if (!grpc_call_is_writable(call)) {
         call->full = call->session->has_full = true;
-        return error_set(err, ERROR_LIMIT, "the peer takes messages more slowly than they come");
+        return error_set(err, ERROR_LIMIT, "the peer does not receive messages fast enough");
     }
     if (message.len > UINT32_MAX) {
-        return error_set(err, ERROR_INVALID, "a message of %zu bytes", message.len);
+        return error_set(err, ERROR_INVALID, "message of %zu bytes is too large", message.len);
     }
     if (call->is_server && !call->answered) {
         call->answered = true;

@@ -62,7 +62,7 @@ static void headers_came(GrpcCall *call, const Http2Headers *headers)
             read_status(call, headers);
             if (!call->has_status) {
                 grpc_call_break(call, grpc_status_of_http(http_status),
-                                "the server answers with an HTTP error");
+                                "the server responded with an HTTP error");
             }
             return;
         }
@@ -96,7 +96,7 @@ static void closed(GrpcCall *call, uint32_t code)
     } else if (reason != NULL) {
         grpc_call_tell_end(call, GRPC_UNAVAILABLE, str_from_c(reason));
     } else if (call->session->owner == NULL) {
-        grpc_call_tell_end(call, GRPC_CANCELLED, STR("the client is gone"));
+        grpc_call_tell_end(call, GRPC_CANCELLED, STR("the client was closed"));
     } else {
         grpc_call_tell_end(call, grpc_status_of_reset(code), STR("the stream was reset"));
     }
@@ -199,7 +199,7 @@ bool grpc_client_start(GrpcClient *client, const char *path, GrpcKind kind,
                        Error *err)
 {
     if (client->session == NULL) {
-        return error_set(err, ERROR_UNAVAILABLE, "the connection is over");
+        return error_set(err, ERROR_UNAVAILABLE, "the connection is closed");
     }
     char timeout[16];
     Http2Header headers[8 + GRPC_METADATA_MAX] = {

@@ -40,10 +40,11 @@ static bool read_prefix(GrpcDecoder *decoder, Str *input, Error *err)
         decoder->wanted = decoder->wanted << 8 | (uint8_t)decoder->prefix[i];
     }
     if (decoder->prefix[0] != 0) {
-        return error_set(err, ERROR_INVALID, "a compressed message, which was not offered");
+        return error_set(err, ERROR_INVALID, "compressed messages are not supported");
     }
     if (decoder->wanted > decoder->message_max) {
-        return error_set(err, ERROR_LIMIT, "a message of %u bytes; at most %u are taken",
+        return error_set(err, ERROR_LIMIT,
+                         "message of %u bytes is too large; at most %u are accepted",
                          decoder->wanted, decoder->message_max);
     }
     return true;
@@ -53,7 +54,7 @@ bool grpc_decoder_next(GrpcDecoder *decoder, Str *input, bool *complete, Str *me
 {
     *complete = false;
     if (decoder->failed) {
-        return error_set(err, ERROR_INVALID, "a message before was not taken");
+        return error_set(err, ERROR_INVALID, "an earlier message was rejected");
     }
     if (decoder->prefix_len < GRPC_PREFIX) {
         if (decoder->prefix_len == 0) {

@@ -112,16 +112,16 @@ static void start(GrpcCall *call, const Http2Headers *headers)
         return;
     }
     if (method == NULL) {
-        refuse(call, GRPC_UNIMPLEMENTED, "there is no such method");
+        refuse(call, GRPC_UNIMPLEMENTED, "unknown method");
         return;
     }
     if (encoding.len > 0 && !str_eq(encoding, STR("identity"))) {
-        refuse(call, GRPC_UNIMPLEMENTED, "messages are not compressed here");
+        refuse(call, GRPC_UNIMPLEMENTED, "compressed messages are not supported");
         return;
     }
     if (timeout.len > 0) {
         if (!grpc_timeout_parse(timeout, &timeout_ms)) {
-            refuse(call, GRPC_INVALID_ARGUMENT, "the header field grpc-timeout is no timeout");
+            refuse(call, GRPC_INVALID_ARGUMENT, "invalid grpc-timeout header");
             return;
         }
         call->deadline_ms = now + timeout_ms;
@@ -153,7 +153,7 @@ static void headers_came(GrpcCall *call, const Http2Headers *headers)
 static void peer_ended(GrpcCall *call)
 {
     if (call->messages == 0 && (call->kind == GRPC_UNARY || call->kind == GRPC_SERVER_STREAM)) {
-        grpc_call_break(call, GRPC_INVALID_ARGUMENT, "no request came");
+        grpc_call_break(call, GRPC_INVALID_ARGUMENT, "missing request message");
     } else if (call->handler->half_closed != NULL) {
         call->handler->half_closed(call);
     }
@@ -166,7 +166,7 @@ static void closed(GrpcCall *call, uint32_t code)
     } else {
         const char *reason = http2_end_reason(call->session->http2);
         grpc_call_tell_end(call, GRPC_CANCELLED,
-                           str_from_c(reason == NULL ? "the client has cancelled it" : reason));
+                           str_from_c(reason == NULL ? "canceled by the client" : reason));
     }
 }
 
@@ -200,7 +200,7 @@ static void ready(GrpcSession *session)
 
 static void over(GrpcSession *session, const Error *why)
 {
-    log_debug("a connection is over", LOG_C("reason", why->text));
+    log_debug("connection closed", LOG_C("reason", why->text));
     remove_session(session->owner, session);
 }
 
@@ -229,7 +229,7 @@ static void count_node(GrpcServer *server, GrpcSession *session)
     session->has_node = true;
     origin_counts_add(&server->nodes, session->node);
     if (oldest != NULL) {
-        log_debug("a node has too many connections, the oldest ends",
+        log_debug("node has too many connections; closing the oldest",
                   LOG_C("node", peer->tls.identity.node));
         remove_session(server, oldest);
     }
@@ -263,7 +263,7 @@ bool grpc_server_listen(GrpcServer *server, const ListenerOptions *options, cons
                         const Listener **out, Error *err)
 {
     if (server->listener_count == LISTENERS_MAX) {
-        return error_set(err, ERROR_LIMIT, "a server has at most %d listeners", LISTENERS_MAX);
+        return error_set(err, ERROR_LIMIT, "a server can have at most %d listeners", LISTENERS_MAX);
     }
     ListenerOptions own = *options;
     own.loop = server->options.loop;

@@ -116,7 +116,7 @@ static bool refuse(Http1Reader *reader, int status, Error *err, ErrorKind kind, 
 
 static bool refuse_bad(Http1Reader *reader, Error *err, const char *what)
 {
-    return refuse(reader, 400, err, ERROR_INVALID, "no valid HTTP: %s", what);
+    return refuse(reader, 400, err, ERROR_INVALID, "invalid HTTP: %s", what);
 }
 
 /* --- The first line -------------------------------------------------------------------------- */
@@ -125,8 +125,8 @@ static bool read_version(Http1Reader *reader, Str text, bool *newer, Error *err)
 {
     if (!str_eq(text, STR("HTTP/1.1")) && !str_eq(text, STR("HTTP/1.0"))) {
         bool other = str_starts(text, STR("HTTP/"));
-        return refuse(reader, other ? 505 : 400, err, ERROR_INVALID, "no valid HTTP: %s",
-                      other ? "a version other than 1.1" : "the first line is not HTTP");
+        return refuse(reader, other ? 505 : 400, err, ERROR_INVALID, "invalid HTTP: %s",
+                      other ? "unsupported version, not 1.1" : "the first line is not HTTP");
     }
     *newer = text.data[text.len - 1] == '1';
     return true;
@@ -170,10 +170,10 @@ static bool read_target(Http1Reader *reader, Str target, Error *err)
     Http1Head *head = &reader->head;
     for (size_t i = 0; i < target.len; i++) {
         if ((unsigned char)target.data[i] < ' ' || (unsigned char)target.data[i] >= 0x7f) {
-            return refuse_bad(reader, err, "an address with characters that must be encoded");
+            return refuse_bad(reader, err, "characters in the URL that must be encoded");
         }
         if (target.data[i] == '#') {
-            return refuse_bad(reader, err, "an address with a fragment");
+            return refuse_bad(reader, err, "a fragment in the URL");
         }
     }
     if (!str_starts(target, STR("/"))) {
@@ -181,7 +181,7 @@ static bool read_target(Http1Reader *reader, Str target, Error *err)
     }
     bool is_all = str_eq(target, STR("*")) && str_eq(head->method, STR("OPTIONS"));
     if (!is_all && !str_starts(target, STR("/"))) {
-        return refuse_bad(reader, err, "an address that is no path");
+        return refuse_bad(reader, err, "the URL is not a path");
     }
     size_t question = str_find(target, STR("?"), 0);
     head->path = str_slice(target, 0, question);
@@ -193,18 +193,18 @@ static bool read_request_line(Http1Reader *reader, Str line, bool *newer, Error 
 {
     size_t first = str_find(line, STR(" "), 0), last = str_find_last(line, STR(" "));
     if (first == STR_NOT_FOUND || first == last) {
-        return refuse_bad(reader, err, "a request without a version");
+        return refuse_bad(reader, err, "missing version in the request line");
     }
     reader->head.method = str_slice(line, 0, first);
     if (!is_made_of(reader->head.method, token_chars)) {
-        return refuse_bad(reader, err, "the method is no word");
+        return refuse_bad(reader, err, "invalid method");
     }
     if (!is_known_method(reader->head.method)) {
-        return refuse(reader, 501, err, ERROR_INVALID, "no valid HTTP: a method that is not known");
+        return refuse(reader, 501, err, ERROR_INVALID, "invalid HTTP: unknown method");
     }
     Str target = str_slice(line, first + 1, last);
     if (target.len == 0 || str_find(target, STR(" "), 0) != STR_NOT_FOUND) {
-        return refuse_bad(reader, err, "blanks in the first line");
+        return refuse_bad(reader, err, "extra spaces in the first line");
     }
     return read_version(reader, str_from_offset(line, last + 1), newer, err) &&
            read_target(reader, target, err);
@@ -222,7 +222,7 @@ static bool read_status_line(Http1Reader *reader, Str line, bool *newer, Error *
     }
     if (!parse_length(str_slice(line, 9, 12), &status) || status < 100 || status > 599 ||
         !is_field_text(str_from_offset(line, 12))) {
-        return refuse_bad(reader, err, "an invalid status");
+        return refuse_bad(reader, err, "invalid status");
     }
     reader->head.status = (int)status;
     return true;
@@ -235,13 +235,14 @@ static bool read_field(Http1Reader *reader, Str line, Error *err)
     Http1Head *head = &reader->head;
     size_t colon = str_find(line, STR(":"), 0);
     if (line.data[0] == ' ' || line.data[0] == '\t') {
-        return refuse_bad(reader, err, "a header on more than one line");
+        return refuse_bad(reader, err, "a header that spans several lines");
     }
     if (colon == 0) {
         return refuse_bad(reader, err, "a header with an empty name");
     }
     if (colon == STR_NOT_FOUND || !is_made_of(str_slice(line, 0, colon), token_chars)) {
-        return refuse_bad(reader, err, "a header without a name"); /* also a blank behind it */
+        return refuse_bad(reader, err,
+                          "a header without a valid name"); /* also a blank behind it */
     }
     Str value = trim_blanks(str_from_offset(line, colon + 1));
     if (!is_field_text(value)) {
@@ -315,27 +316,27 @@ static bool judge_body(Http1Reader *reader, bool newer, Error *err)
     uint32_t lengths = http1_count(head, "Content-Length");
     uint32_t encodings = http1_count(head, "Transfer-Encoding");
     if (encodings > 0 && http1_find(head, "Transfer-Encoding")->len == 0) {
-        return refuse_bad(reader, err, "an encoding without a name");
+        return refuse_bad(reader, err, "empty Transfer-Encoding");
     }
     if (lengths + encodings > 1) {
         return refuse_bad(reader, err,
-                          lengths > 0 ? "more than one length of the body"
-                                      : "more than one encoding of the body");
+                          lengths > 0 ? "more than one Content-Length or Transfer-Encoding"
+                                      : "more than one Transfer-Encoding");
     }
     if (encodings > 0) {
         Str encoding = *http1_find(head, "Transfer-Encoding");
         if (!newer || !str_eq_ignore_case(encoding, STR("chunked")) || has_tab_behind(encoding)) {
             return refuse(reader, 501, err, ERROR_INVALID,
-                          "no valid HTTP: a body in an encoding other than chunked");
+                          "invalid HTTP: unsupported Transfer-Encoding, not chunked");
         }
         head->body = HTTP1_BODY_CHUNKED;
     } else if (lengths > 0) {
         Str length = *http1_find(head, "Content-Length");
         if (length.len > LENGTH_DIGITS_MAX) {
-            return refuse_bad(reader, err, "a length with too many digits");
+            return refuse_bad(reader, err, "Content-Length has too many digits");
         }
         if (!parse_length(length, &head->length) || has_tab_behind(length)) {
-            return refuse_bad(reader, err, "a length that is no number");
+            return refuse_bad(reader, err, "Content-Length is not a number");
         }
         head->body = head->length > 0 ? HTTP1_BODY_LENGTH : HTTP1_BODY_NONE;
     } else {
@@ -345,7 +346,8 @@ static bool judge_body(Http1Reader *reader, bool newer, Error *err)
         head->body = HTTP1_BODY_NONE;
     }
     if (head->body == HTTP1_BODY_LENGTH && head->length > reader->body_max) {
-        return refuse(reader, 413, err, ERROR_LIMIT, "a body of %llu bytes, over the limit of %llu",
+        return refuse(reader, 413, err, ERROR_LIMIT,
+                      "request body of %llu bytes is larger than the limit of %llu",
                       (unsigned long long)head->length, (unsigned long long)reader->body_max);
     }
     return true;
@@ -357,17 +359,18 @@ static bool judge_host(Http1Reader *reader, bool newer, Error *err)
     const Http1Head *head = &reader->head;
     uint32_t hosts = http1_count(head, "Host");
     if (hosts > 1 || (hosts == 0 && newer)) {
-        return refuse_bad(reader, err, hosts > 1 ? "more than one host" : "no host");
+        return refuse_bad(reader, err,
+                          hosts > 1 ? "more than one Host header" : "missing Host header");
     }
     if (hosts == 0) {
         return true;
     }
     Str host = *http1_find(head, "Host");
     if (!is_made_of(host, host_chars)) {
-        return refuse_bad(reader, err, "an invalid Host header");
+        return refuse_bad(reader, err, "invalid Host header");
     }
     if (head->authority.len > 0 && !str_eq_ignore_case(head->authority, host)) {
-        return refuse_bad(reader, err, "one host in the address, another in the headers");
+        return refuse_bad(reader, err, "different hosts in the URL and the Host header");
     }
     return true;
 }
@@ -429,15 +432,15 @@ static bool take_line(Http1Reader *reader, Buf *line, Str *bytes, bool *whole, E
     bool cr_is_last = cr != NULL && cr == text.data + text.len - 1;
     bool ends_well = !*whole || (text.len == 0 ? after_cr : cr_is_last);
     if (text.len > 0 && memchr(text.data, '\0', text.len) != NULL) {
-        return refuse_bad(reader, err, "a zero byte in a line");
+        return refuse_bad(reader, err, "a NUL byte in a line");
     }
     if ((after_cr && text.len > 0) || (cr != NULL && !cr_is_last) || !ends_well) {
         return refuse_bad(reader, err, "a line that does not end with CR LF");
     }
     buf_put(line, piece);
     if (line->overflow) {
-        return refuse(reader, 431, err, ERROR_LIMIT, "more than %zu bytes around the body",
-                      line->max);
+        return refuse(reader, 431, err, ERROR_LIMIT,
+                      "headers or chunk lines have more than %zu bytes", line->max);
     }
     *bytes = str_from_offset(*bytes, piece.len);
     return true;
@@ -472,7 +475,7 @@ static bool take_head(Http1Reader *reader, Str *bytes, Http1Event *event, Error 
         }
         Str text = buf_str(&reader->text);
         if (whole && text.len == 2) {
-            return refuse_bad(reader, err, "an empty line where a message begins");
+            return refuse_bad(reader, err, "an empty line before the message");
         }
         if (whole && str_ends(text, STR("\r\n\r\n"))) {
             if (!parse_head(reader, err)) {
@@ -489,7 +492,7 @@ static bool take_head(Http1Reader *reader, Str *bytes, Http1Event *event, Error 
 static bool give_data(Http1Reader *reader, Str *bytes, size_t len, Http1Event *event, Error *err)
 {
     if (len > reader->body_max - reader->taken) {
-        return refuse(reader, 413, err, ERROR_LIMIT, "a body over the limit of %llu bytes",
+        return refuse(reader, 413, err, ERROR_LIMIT, "body is larger than the limit of %llu bytes",
                       (unsigned long long)reader->body_max);
     }
     reader->taken += len;
@@ -517,15 +520,15 @@ static bool read_chunk_size(Http1Reader *reader, Str line, Error *err)
     while (digits < line.len && ascii_hex_value(line.data[digits]) >= 0) {
         size = size * 16 + (uint64_t)ascii_hex_value(line.data[digits++]);
         if (digits > CHUNK_DIGITS_MAX) {
-            return refuse_bad(reader, err, "a chunk that is too large");
+            return refuse_bad(reader, err, "chunk too large");
         }
     }
     if (digits == 0) {
-        return refuse_bad(reader, err, "a chunk without a size");
+        return refuse_bad(reader, err, "chunk without a size");
     }
     /* Extensions mean nothing to anybody, and readers differ in where they end. */
     if (digits < line.len) {
-        return refuse_bad(reader, err, "more than a size before a chunk");
+        return refuse_bad(reader, err, "unexpected data after a chunk size");
     }
     reader->left = size;
     reader->state = size == 0 ? STATE_TRAILER : STATE_CHUNK;
@@ -549,8 +552,8 @@ static bool take_around_chunks(Http1Reader *reader, Str *bytes, Error *err)
         ok = read_chunk_size(reader, line, err);
     } else if (line.len > 0) {
         ok = refuse_bad(reader, err,
-                        reader->state == STATE_TRAILER ? "headers behind the body"
-                                                       : "a chunk longer than its size");
+                        reader->state == STATE_TRAILER ? "headers after the body"
+                                                       : "chunk longer than its size");
     } else {
         reader->state = reader->state == STATE_TRAILER ? STATE_OVER : STATE_CHUNK_LINE;
     }
@@ -578,7 +581,7 @@ bool http1_read(Http1Reader *reader, Str *bytes, Http1Event *event, Error *err)
         case STATE_CHUNK: ok = take_counted(reader, bytes, STATE_CHUNK_END, event, err); break;
         case STATE_UNTIL_CLOSE: ok = give_data(reader, bytes, bytes->len, event, err); break;
         case STATE_FAILED:
-            return error_set(err, ERROR_INVALID, "no valid HTTP: an earlier message was none");
+            return error_set(err, ERROR_INVALID, "invalid HTTP: an earlier message was invalid");
         default: ok = take_around_chunks(reader, bytes, err);
         }
         if (!ok) {
@@ -594,7 +597,7 @@ bool http1_read_end(Http1Reader *reader, Http1Event *event, Error *err)
     *event = ended ? HTTP1_END : HTTP1_MORE;
     if (!ended && reader->state != STATE_BEGIN) {
         return refuse(reader, 400, err, ERROR_INVALID,
-                      "the connection ended in the middle of a message");
+                      "the connection was closed in the middle of a message");
     }
     reader->state = STATE_BEGIN;
     return true;

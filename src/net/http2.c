@@ -208,7 +208,8 @@ static void connection_received(void *context, Str bytes)
                                                                   : NGHTTP2_PROTOCOL_ERROR);
         } else if (nghttp2_session_get_outbound_queue_size(http2->session) >
                    HTTP2_FRAMES_QUEUED_MAX) {
-            http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "the peer asks and does not listen");
+            http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM,
+                        "the peer sends requests but does not read the responses");
         }
         flush(http2);
     }
@@ -265,11 +266,11 @@ static void look(void *context)
         return;
     }
     if (stalled >= options->ping_timeout_ms) {
-        give_up(http2, "the peer takes nothing any more");
+        give_up(http2, "the peer has stopped reading");
         return;
     }
     if (http2->pinging && silent >= options->ping_after_ms + options->ping_timeout_ms) {
-        give_up(http2, "the peer does not answer any more");
+        give_up(http2, "the peer has stopped responding");
         return;
     }
     if (!http2->pinging && silent >= options->ping_after_ms) {

@@ -58,7 +58,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghtt
     block->too_large |= block->count == HTTP2_HEADERS_MAX || block->bytes > max;
     if (block->bytes / HTTP2_BOMB_FACTOR > max) {
         /* Few bytes that unfold to many; reading on would be the harm. */
-        http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "the peer floods with header fields");
+        http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "too many header fields from the peer");
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
     if (block->too_large) {
@@ -121,7 +121,7 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head
         is_idle = (head->flags & NGHTTP2_FLAG_ACK) == 0;
     }
     if (is_idle && !count_idle_frame(http2)) {
-        http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "the peer floods with frames");
+        http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "too many control frames from the peer");
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
     return 0;
@@ -191,7 +191,7 @@ static void count_reset(Http2 *http2, uint32_t code)
     bool is_own =
         code == NGHTTP2_NO_ERROR || code == NGHTTP2_CANCEL || code == NGHTTP2_INTERNAL_ERROR;
     if (http2->options.is_server && !is_own && !count_idle_frame(http2)) {
-        http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "the peer makes us reset streams");
+        http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "too many reset streams caused by the peer");
     }
 }
 

@@ -148,13 +148,13 @@ bool http2_request(Http2 *http2, Http2Stream *stream, const Http2Header *headers
     nghttp2_data_provider source = http2_stream_source(stream);
     if (http2->is_over || http2->finishing || http2->shutting_down || http2->freed ||
         nghttp2_session_check_request_allowed(http2->session) == 0) {
-        return error_set(err, ERROR_UNAVAILABLE, "the connection takes no new calls");
+        return error_set(err, ERROR_UNAVAILABLE, "the connection does not accept new calls");
     }
     fill(items, headers, count);
     int32_t id =
         nghttp2_submit_request(http2->session, NULL, items, count, ended ? NULL : &source, stream);
     if (id < 0) {
-        return error_set(err, ERROR_UNAVAILABLE, "the connection takes no new calls: %s",
+        return error_set(err, ERROR_UNAVAILABLE, "the connection does not accept new calls: %s",
                          nghttp2_strerror(id));
     }
     http2_stream_add(http2, stream, id);

@@ -47,7 +47,7 @@ static void fail(HttpCall *call, ErrorKind kind, const char *why)
 
 static void expire(void *context)
 {
-    fail(context, ERROR_TIMEOUT, "no answer came in time");
+    fail(context, ERROR_TIMEOUT, "no response in time");
 }
 
 static void ready(void *context)
@@ -77,7 +77,7 @@ static bool handle(HttpCall *call, Http1Event event)
         call->options.piece(call->options.context, &call->reader.head, call->reader.data);
     } else if (event == HTTP1_DATA) {
         if (call->options.piece != NULL && call->body.len + call->reader.data.len > REFUSAL_MAX) {
-            fail(call, ERROR_LIMIT, "an answer longer than a refusal can be");
+            fail(call, ERROR_LIMIT, "the error response is too large");
             return false;
         }
         buf_put(&call->body, call->reader.data);
@@ -138,7 +138,7 @@ static void closed(void *context, const Error *why)
     } else if (event == HTTP1_END && call->reader.head.status >= 200) {
         succeed(call);
     } else {
-        fail(call, ERROR_UNAVAILABLE, "the connection ended without an answer");
+        fail(call, ERROR_UNAVAILABLE, "the connection was closed without a response");
     }
 }
 

@@ -32,7 +32,7 @@ typedef struct Parts {
 static bool refuse(Http1Reader *reader, Error *err, const char *what)
 {
     reader->refusal = 400;
-    return error_set(err, ERROR_INVALID, "no valid HTTP: %s", what);
+    return error_set(err, ERROR_INVALID, "invalid HTTP: %s", what);
 }
 
 static bool is_visible(Str text)
@@ -100,15 +100,15 @@ static bool take_field(Parts *parts, const Http2Header *header, Http1Reader *rea
 {
     Str name = header->name, value = header->value;
     if (!is_name(name) || !is_one_line(value)) {
-        return refuse(reader, err, "a header without a name, or of more than a line");
+        return refuse(reader, err, "a header without a valid name, or that spans several lines");
     }
     if (is_of_connection(name) || (str_eq_c(name, "te") && !str_eq_c(value, "trailers"))) {
-        return refuse(reader, err, "a header that is about the connection");
+        return refuse(reader, err, "a connection-specific header");
     }
     if (str_eq_c(name, "host")) {
         /* It says the same as :authority, which stands in its place. */
         return str_eq_ignore_case(value, parts->pseudo[PSEUDO_AUTHORITY]) ||
-               refuse(reader, err, "one host in the address, another in the headers");
+               refuse(reader, err, "different hosts in :authority and the Host header");
     }
     if (str_eq_c(name, "cookie")) {
         /* A client may cut it into parts (RFC 9113, section 8.2.3). */
@@ -125,19 +125,19 @@ static bool take_all(Parts *parts, const Http2Headers *headers, Http1Reader *rea
     uint32_t i = 0;
     for (; i < headers->count && str_starts(headers->items[i].name, STR(":")); i++) {
         if (!take_pseudo(parts, &headers->items[i])) {
-            return refuse(reader, err, "a header with ':' that is unknown, empty or there twice");
+            return refuse(reader, err, "a pseudo-header is unknown, empty or duplicated");
         }
     }
     for (size_t j = 0; j < PSEUDO_COUNT; j++) {
         if (parts->pseudo[j].len == 0) {
-            return refuse(reader, err, "no :method, :scheme, :path or :authority");
+            return refuse(reader, err, "missing :method, :scheme, :path or :authority");
         }
     }
     if (!str_eq_c(parts->pseudo[PSEUDO_SCHEME], "https")) {
-        return refuse(reader, err, "a scheme other than https");
+        return refuse(reader, err, "unsupported scheme, not https");
     }
     if (parts->pseudo[PSEUDO_PATH].data[0] != '/' && !str_eq_c(parts->pseudo[PSEUDO_PATH], "*")) {
-        return refuse(reader, err, "an address that is no path");
+        return refuse(reader, err, "the URL is not a path");
     }
     for (; i < headers->count; i++) {
         if (!take_field(parts, &headers->items[i], reader, err)) {
@@ -175,7 +175,7 @@ bool http_h2_head_read(const Http2Headers *headers, Http1Reader *reader, Error *
     bool ok = false;
     if (headers->too_large) {
         reader->refusal = 431;
-        error_set(err, ERROR_LIMIT, "more than %d bytes or %d headers", HTTP1_HEAD_MAX,
+        error_set(err, ERROR_LIMIT, "headers have more than %d bytes or %d fields", HTTP1_HEAD_MAX,
                   HTTP1_HEADERS_MAX);
     } else {
         ok = take_all(&parts, headers, reader, err) && read_as_http1(&parts, reader, err);

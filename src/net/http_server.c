@@ -342,7 +342,7 @@ bool http_server_listen(HttpServer *server, const ListenerOptions *options, cons
     own.accepted = accepted;
     own.context = server;
     if (server->listener_count == HTTP_LISTENERS_MAX) {
-        return error_set(err, ERROR_LIMIT, "a server listens on %d addresses at most",
+        return error_set(err, ERROR_LIMIT, "a server can listen on at most %d addresses",
                          HTTP_LISTENERS_MAX);
     }
     Listener **place = &server->listeners[server->listener_count];

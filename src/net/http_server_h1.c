@@ -151,7 +151,7 @@ static void expire(void *context)
     } else if (waits) {
         client_free(&client->base);
     } else {
-        refuse(client, 408, "the request took too long");
+        refuse(client, 408, "the request was not received in time");
     }
 }
 
@@ -173,7 +173,7 @@ static void take_body(Client *client, Str bytes)
     server->held += bytes.len;
     if (server->held > server->options.memory_max && client->held > SHARE) {
         http_request_add_header(&client->request, "Retry-After", STR("1"));
-        refuse(client, 429, "the server holds as much of requests as it may; try again later");
+        refuse(client, 429, "too many request bytes in memory; try again later");
         return;
     }
     buf_put(&client->request.body, bytes);

@@ -326,9 +326,9 @@ static void expire(void *context)
     if (stream->state == STREAM_HEAD) {
         /* Nothing else can come on this connection meanwhile. */
         http2_abort(session_of(stream)->http2, HTTP2_ENHANCE_YOUR_CALM,
-                    "a header block took too long");
+                    "a header block was not received in time");
     } else if (stream->state == STREAM_BODY) {
-        refuse(stream, 408, "the request took too long");
+        refuse(stream, 408, "the request was not received in time");
     } else if (stream->http2.ended) {
         http2_reset(&stream->http2, HTTP2_NO_ERROR);
     } else if (http2_stream_queued(&stream->http2) < stream->stuck) {
@@ -411,7 +411,7 @@ static void headers_came(void *context, Http2Stream *http2, const Http2Headers *
     if (stream->state == STREAM_HEAD) {
         take_head(stream, headers);
     } else if (stream->state == STREAM_BODY) {
-        refuse(stream, 400, "no valid HTTP: headers behind the body");
+        refuse(stream, 400, "invalid HTTP: headers after the body");
     }
 }
 
@@ -430,7 +430,7 @@ static void data_came(void *context, Http2Stream *http2, Str bytes)
         return;
     }
     if (bytes.len > stream->reader.body_max - stream->request.body.len) {
-        refuse(stream, 413, "a body over the limit");
+        refuse(stream, 413, "the request body is too large");
         return;
     }
     buf_put(&stream->request.body, bytes);
@@ -438,7 +438,8 @@ static void data_came(void *context, Http2Stream *http2, Str bytes)
     stream->owed += bytes.len;
     if (session->held > held_max(session)) {
         /* It has not told that it knows our windows, and goes beyond them. */
-        http2_abort(session->http2, HTTP2_ENHANCE_YOUR_CALM, "the peer sends too much at once");
+        http2_abort(session->http2, HTTP2_ENHANCE_YOUR_CALM,
+                    "the peer exceeds the flow-control window");
     } else if (stream->room > 0 || is_starved(stream)) {
         open_window(stream);
     }
@@ -459,7 +460,7 @@ static void request_ended(void *context, Http2Stream *http2)
     }
     loop_timer_stop(&stream->timer);
     if (!has_its_length(stream)) {
-        refuse(stream, 400, "no valid HTTP: a body of another length");
+        refuse(stream, 400, "invalid HTTP: the body does not have its Content-Length");
         return;
     }
     if (stream->reader.head.body == HTTP1_BODY_NONE && stream->request.body.len > 0) {

@@ -124,8 +124,8 @@ static void door_closed(void *context, const Error *why)
     Door *door = context;
     Connection *connection = door->connection;
     door->listener->counts.failed++;
-    log_debug("a connection did not come to stand",
-              LOG_C("peer", connection_peer(connection)->address), LOG_C("reason", why->text));
+    log_debug("connection not established", LOG_C("peer", connection_peer(connection)->address),
+              LOG_C("reason", why->text));
     free(door);
     connection_free(connection);
 }
@@ -227,7 +227,7 @@ static void can_accept(void *context, bool can_read, bool can_write)
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             /* The kernel would tell of the same newcomer again and again. */
-            log_warning("no descriptor for a connection, newcomers wait",
+            log_warning("out of file descriptors; new connections are delayed",
                         LOG_C("reason", strerror(errno)));
             watch_set(listener->watch, false, false);
             loop_timer_start(&listener->timer, NO_DESCRIPTOR_MS);
@@ -279,7 +279,7 @@ static bool bind_to(Listener *listener, const Address *address, Error *err)
         unsigned mode = listener->options.mode == 0 ? 0600 : listener->options.mode;
         /* In a directory of somebody else another file may have its name by now. */
         if (fchmodat(AT_FDCWD, listener->path, mode, AT_SYMLINK_NOFOLLOW) != 0) {
-            return error_set(err, ERROR_OS, "cannot set the mode: %s", strerror(errno));
+            return error_set(err, ERROR_OS, "cannot set the socket mode: %s", strerror(errno));
         }
     }
     if (listen(listener->descriptor, BACKLOG) != 0) {
@@ -297,14 +297,14 @@ static bool bind_to(Listener *listener, const Address *address, Error *err)
 static bool open_on(Listener *listener, const Address *address, Error *err)
 {
     if (address->kind == ADDRESS_NAME) {
-        return error_set(err, ERROR_INVALID, "to listen on, an IP address is needed, not a name");
+        return error_set(err, ERROR_INVALID, "cannot listen on a host name; give an IP address");
     }
     int family = address->kind == ADDRESS_UNIX        ? AF_UNIX
                  : strchr(address->host, ':') != NULL ? AF_INET6
                                                       : AF_INET;
     listener->descriptor = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (listener->descriptor < 0) {
-        return error_set(err, ERROR_OS, "cannot make a socket: %s", strerror(errno));
+        return error_set(err, ERROR_OS, "cannot create a socket: %s", strerror(errno));
     }
     if (!bind_to(listener, address, err) ||
         !watch_new(listener->options.loop, listener->descriptor, can_accept, listener,

@@ -61,14 +61,14 @@ static void requested(void *context, HttpRequest *request)
     if (!is_for_this_server(server, request)) {
         refuse(request, 421, "invalid Host header: it names another server");
     } else if (has_credentials(head)) {
-        refuse(request, 400, "no credentials are accepted on a port without TLS; use the API");
+        refuse(request, 400, "credentials are not accepted on a port without TLS; use the API");
     } else if (route == NULL) {
         refuse(request, 404, "no such endpoint on this port");
     } else if (!http1_is_safe(head)) {
         http_request_add_header(request, "Allow", STR("GET, HEAD"));
-        refuse(request, 405, "method not allowed: only GET and HEAD are");
+        refuse(request, 405, "method not allowed: only GET and HEAD are supported");
     } else if (head->query.len > 0) {
-        refuse(request, 400, "this endpoint takes no query");
+        refuse(request, 400, "this endpoint does not accept query parameters");
     } else {
         route->answer(server->options.context, request);
     }

@@ -11,7 +11,7 @@ enum {
 };
 
 /* What is said of a name that nobody knows; who tells people what to do looks for it. */
-#define RESOLVE_UNKNOWN "the name has no address"
+#define RESOLVE_UNKNOWN "host name not found"
 
 /* On the loop's thread, in a later turn. No addresses: `err` says why. */
 typedef void ResolveDone(void *context, const SocketAddress *addresses, uint32_t count,

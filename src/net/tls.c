@@ -38,7 +38,7 @@ static bool each_certificate(Str pem, const char *what, bool (*use)(SSL_CTX *, X
         return tls_error(err, ERROR_INVALID, what);
     }
     ERR_clear_error();
-    return count > 0 || error_set(err, ERROR_INVALID, "%s: no certificate in it", what);
+    return count > 0 || error_set(err, ERROR_INVALID, "%s: it contains no certificate", what);
 }
 
 static bool use_own(SSL_CTX *ssl, X509 *certificate, uint32_t position)
@@ -58,7 +58,7 @@ static bool use_material(SSL_CTX *ssl, const TlsOptions *options, const TlsMater
     bool public = options->role == TLS_SERVER_PUBLIC;
     if (material->certificate.len > INT32_MAX || material->key.len > INT32_MAX ||
         material->ca.len > INT32_MAX) {
-        return error_set(err, ERROR_LIMIT, "certificates of this size are none");
+        return error_set(err, ERROR_LIMIT, "certificate or key too large");
     }
     if (!public && material->ca_pin.len == 0 && !material->ca_shown &&
         !each_certificate(material->ca, "CA bundle", use_ca, ssl, err)) {
@@ -180,7 +180,7 @@ bool tls_context_reload(TlsContext *context, const TlsMaterial *material, Error 
     SSL_CTX *ssl = SSL_CTX_new(context->options.role == TLS_CLIENT ? TLS_client_method()
                                                                    : TLS_server_method());
     if (ssl == NULL) {
-        return tls_error(err, ERROR_OS, "cannot make a TLS context");
+        return tls_error(err, ERROR_OS, "cannot create a TLS context");
     }
     bool had_pin = context->has_pin, took_shown = context->takes_shown;
     context->has_pin = has_pin;

@@ -17,12 +17,12 @@ typedef struct TlsContext TlsContext;
 
 /* How errors go on that tell what of a server is not as it should be, for who knows
  * what to do about it: its names, its time, its CA. */
-#define TLS_IS_FOR     "it is for"
-#define TLS_IS_GOOD    "it is good from"
-#define TLS_SHOWS      "the CA that it shows has"
-#define TLS_NOT_LET_IN "the peer does not let us in" /* and not the other way round */
-#define TLS_OTHER_USE  "the peer expects something else on this port"
-#define TLS_NO_TLS     "the peer speaks no TLS 1.3 here; is it the right port?"
+#define TLS_IS_FOR     "it is valid for"
+#define TLS_IS_GOOD    "it is valid from"
+#define TLS_SHOWS      "its CA has"
+#define TLS_NOT_LET_IN "the peer rejected this client" /* and not the other way round */
+#define TLS_OTHER_USE  "the peer does not offer this protocol on this port"
+#define TLS_NO_TLS     "the peer does not support TLS 1.3 here; is it the right port?"
 
 enum {
     TLS_SERIAL_MAX = 40,      /* hexadecimal digits of 20 bytes, the most that RFC 5280 allows */

@@ -51,7 +51,7 @@ static void put_names(Buf *out, const X509 *certificate)
         shown += put_name(out, sk_GENERAL_NAME_value(names, i), shown == 0);
     }
     if (shown == 0) {
-        buf_put_c(out, "no name that a server has");
+        buf_put_c(out, "no server name");
     }
     GENERAL_NAMES_free(names);
 }
@@ -74,7 +74,7 @@ static void put_ca(Buf *out, const TlsContext *context, X509_STORE_CTX *store)
     const STACK_OF(X509) *shown = X509_STORE_CTX_get0_untrusted(store);
     int count = sk_X509_num(shown);
     if (count < 2) {
-        buf_put_c(out, "it shows no CA");
+        buf_put_c(out, "it includes no CA");
     } else {
         buf_put_c(out, TLS_SHOWS " the pin ");
         put_pin(out, sk_X509_value(shown, count - 1));
@@ -86,7 +86,7 @@ static void put_ca(Buf *out, const TlsContext *context, X509_STORE_CTX *store)
     } else if (!context->takes_shown) {
         STACK_OF(X509) *known = X509_STORE_get1_all_certs(X509_STORE_CTX_get0_store(store));
         if (known != NULL && sk_X509_num(known) > 0) {
-            buf_put_c(out, ", the one that is trusted ");
+            buf_put_c(out, ", the trusted one ");
             put_pin(out, sk_X509_value(known, 0));
         }
         sk_X509_pop_free(known, X509_free);
@@ -103,7 +103,7 @@ static void put_times(Buf *out, const TlsContext *context, const X509 *certifica
         until = utc_text(&arena, tls_time(X509_get0_notAfter(certificate)) * 1000),
         now = utc_text(&arena, loop_wall_ms(context->loop));
     buf_put_format(
-        out, TLS_IS_GOOD " %" STR_FMT " until %" STR_FMT ", and the clock here says %" STR_FMT,
+        out, TLS_IS_GOOD " %" STR_FMT " until %" STR_FMT ", but the clock here says %" STR_FMT,
         STR_ARG(from), STR_ARG(until), STR_ARG(now));
 }
 

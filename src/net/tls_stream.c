@@ -139,7 +139,7 @@ bool tls_stream_new(TlsContext *context, int descriptor, const char *host, const
     }
     SSL_set_connect_state(ssl);
     if (host != NULL && host[0] != '\0' && !want_host(ssl, host)) {
-        tls_error(err, ERROR_INVALID, "cannot ask for a host");
+        tls_error(err, ERROR_INVALID, "cannot set the expected host name");
         tls_stream_free(stream);
         return false;
     }
@@ -173,13 +173,13 @@ static const char *refusal(void)
 {
     switch (ERR_GET_REASON(ERR_peek_error())) {
     case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
-        return TLS_NOT_LET_IN ": our certificate is revoked, or we belong no more";
+        return TLS_NOT_LET_IN ": its certificate is revoked, or the node was removed";
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
-        return TLS_NOT_LET_IN ": it says that our certificate has expired, or is not "
-                              "good yet";
+        return TLS_NOT_LET_IN ": its certificate has expired, or is not valid yet";
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-        return TLS_NOT_LET_IN ": it does not know the CA of our certificate";
-    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED: return TLS_NOT_LET_IN " without a certificate";
+        return TLS_NOT_LET_IN ": the CA of its certificate is unknown";
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+        return TLS_NOT_LET_IN ": a certificate is required";
     case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: return TLS_OTHER_USE;
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_UNSUPPORTED_PROTOCOL:
@@ -199,7 +199,7 @@ static TlsResult failed(const TlsStream *stream, int result, const char *what, E
     case SSL_ERROR_ZERO_RETURN: return TLS_CLOSED;
     case SSL_ERROR_SYSCALL:
         error_set(err, ERROR_UNAVAILABLE, "%s: %s", what,
-                  number == 0 ? "the connection was cut" : strerror(number));
+                  number == 0 ? "the connection was closed" : strerror(number));
         ERR_clear_error();
         return TLS_FAILED;
     default: break;
@@ -241,7 +241,7 @@ static bool check_peer(const TlsStream *stream, const TlsPeer *peer, Error *err)
 {
     const TlsOptions *options = &stream->context->options;
     if (SSL_get_SSL_CTX(stream->ssl) != stream->context->ssl || stream->context->freed) {
-        return error_set(err, ERROR_UNAVAILABLE, "the certificates have changed meanwhile");
+        return error_set(err, ERROR_UNAVAILABLE, "the certificates have changed in the meantime");
     }
     if (options->role != TLS_SERVER_PUBLIC && options->role != TLS_SERVER_OPTIONAL &&
         !peer->has_certificate) {
@@ -257,7 +257,7 @@ static bool check_peer(const TlsStream *stream, const TlsPeer *peer, Error *err)
         }
     }
     if (peer->protocol == NULL) {
-        return error_set(err, ERROR_INVALID, "the peer does not speak %s", options->protocol);
+        return error_set(err, ERROR_INVALID, "the peer does not support %s", options->protocol);
     }
     return options->verify == NULL || options->verify(options->verify_context, peer, err);
 }
@@ -270,7 +270,8 @@ TlsResult tls_stream_handshake(TlsStream *stream, TlsPeer *peer, Error *err)
     if (result != 1) {
         TlsResult why = failed(stream, result, "TLS handshake", err);
         if (why == TLS_CLOSED) {
-            error_set(err, ERROR_UNAVAILABLE, "the peer left during the TLS handshake");
+            error_set(err, ERROR_UNAVAILABLE,
+                      "the peer closed the connection during the TLS handshake");
             return TLS_FAILED;
         }
         return why;

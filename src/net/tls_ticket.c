@@ -12,7 +12,7 @@ static void make_key(TlsContext *context, TlsTicketKey *key)
     if (RAND_bytes(key->name, sizeof key->name) != 1 ||
         RAND_priv_bytes(key->cipher, sizeof key->cipher) != 1 ||
         RAND_priv_bytes(key->mac, sizeof key->mac) != 1) {
-        BUG("OpenSSL gives no random bytes");
+        BUG("OpenSSL cannot generate random bytes");
     }
     key->made_ms = loop_now_ms(context->loop);
     key->usable = true;

@@ -23,8 +23,9 @@ enum {
 static bool random_bytes(unsigned char *out, size_t count, Error *err)
 {
     crypto_begin();
-    return RAND_bytes(out, (int)count) == 1 ? crypto_done()
-                                            : crypto_fail(err, ERROR_OS, "cannot draw a number");
+    return RAND_bytes(out, (int)count) == 1
+               ? crypto_done()
+               : crypto_fail(err, ERROR_OS, "cannot generate a random number");
 }
 
 bool cluster_id_make(char out[CLUSTER_ID_TEXT + 1], Error *err)
@@ -53,8 +54,8 @@ bool enrolment_check(Str enrolment, Error *err)
 {
     bool good = enrolment.len == ENROLMENT_TEXT && hex_is(enrolment) && enrolment.data[0] >= '4' &&
                 enrolment.data[0] <= '7';
-    return good || error_set(err, ERROR_INVALID,
-                             "an enrolment is written with %d digits (0-9, a-f)", ENROLMENT_TEXT);
+    return good || error_set(err, ERROR_INVALID, "an enrollment ID has %d digits (0-9, a-f)",
+                             ENROLMENT_TEXT);
 }
 
 /* What a certificate calls its subject. The name of a node may be a host name of somebody, and old
@@ -69,11 +70,11 @@ static void make_common_name(const char *before, const char *name, char out[COMM
 static bool check_time(int64_t now_ms, int64_t life_ms, Error *err)
 {
     if (now_ms < CA_BACKDATE_MS || now_ms > TIME_MAX_MS - CA_LIFE_MS) {
-        return error_set(err, ERROR_INVALID, "no certificate can be made for that time");
+        return error_set(err, ERROR_INVALID, "cannot issue a certificate for that time");
     }
     if (life_ms < LIFE_MIN_MS || life_ms > CA_LIFE_MS) {
         return error_set(err, ERROR_INVALID,
-                         "a certificate cannot live that long or short: 10 s to ten years");
+                         "the lifetime of a certificate must be 10 s to ten years");
     }
     return true;
 }
@@ -110,7 +111,7 @@ static bool set_life(CertificateDraft *draft, const Certificate *ca, int64_t now
         return false;
     }
     if (!ca->is_ca) {
-        return error_set(err, ERROR_DENIED, "'%" STR_FMT "' is no CA", STR_ARG(ca->subject));
+        return error_set(err, ERROR_DENIED, "'%" STR_FMT "' is not a CA", STR_ARG(ca->subject));
     }
     if (now_ms >= ca->not_after_ms || now_ms < ca->not_before_ms) {
         AUTO_CLEAR(Arena) arena;
@@ -118,7 +119,7 @@ static bool set_life(CertificateDraft *draft, const Certificate *ca, int64_t now
         Str from = utc_text(&arena, ca->not_before_ms), until = utc_text(&arena, ca->not_after_ms);
         Str now = utc_text(&arena, now_ms);
         return error_set(err, ERROR_DENIED,
-                         "the CA is good from %" STR_FMT " to %" STR_FMT
+                         "the CA is valid from %" STR_FMT " to %" STR_FMT
                          "; the clock of this machine says %" STR_FMT,
                          STR_ARG(from), STR_ARG(until), STR_ARG(now));
     }
@@ -136,7 +137,7 @@ static bool check_issuer(const Certificate *ca, const char *cluster, Error *err)
     make_common_name("eden", cluster, common_name);
     return (str_starts(ca->subject, STR("CN=")) &&
             str_eq_c(str_from_offset(ca->subject, 3), common_name)) ||
-           error_set(err, ERROR_INVALID, "the CA '%" STR_FMT "' is not that of cluster '%s'",
+           error_set(err, ERROR_INVALID, "the CA '%" STR_FMT "' does not belong to cluster '%s'",
                      STR_ARG(ca->subject), cluster);
 }
 
@@ -211,7 +212,8 @@ bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant, C
         return false;
     }
     if (grant->life_ms > USER_LIFE_MAX_MS) {
-        return error_set(err, ERROR_INVALID, "the certificate of a user lives a year at most");
+        return error_set(err, ERROR_INVALID,
+                         "the lifetime of a user certificate must be at most a year");
     }
     char common_name[COMMON_NAME_MAX + 1], uri[IDENTITY_URI_MAX + 1];
     make_common_name("user", checked.user, common_name);
@@ -236,11 +238,11 @@ bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *gr
     int64_t life_ms = grant->life_ms == 0 ? SERVING_LIFE_MS : grant->life_ms;
     if (!serving_names_make(grant->names, grant->name_count, &names, err) ||
         !set_life(&draft, &ca->chain.items[0], grant->now_ms, life_ms, err)) {
-        return error_wrap(err, "the certificate of the API");
+        return error_wrap(err, "the API certificate");
     }
     draft.names = names;
     return certificate_sign(arena, &draft, ca->key, &ca->chain.items[0], out, err) ||
-           error_wrap(err, "the certificate of the API");
+           error_wrap(err, "the API certificate");
 }
 
 bool ca_cross_sign(Arena *arena, const Credential *ca, const Certificate *other, int64_t now_ms,
@@ -248,7 +250,7 @@ bool ca_cross_sign(Arena *arena, const Credential *ca, const Certificate *other,
 {
     const Certificate *issuer = &ca->chain.items[0];
     if (!other->is_ca || !str_eq(other->subject, issuer->subject)) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no CA of the same cluster",
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a CA of the same cluster",
                          STR_ARG(other->subject));
     }
     char common_name[COMMON_NAME_MAX + 1];

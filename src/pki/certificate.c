@@ -14,13 +14,13 @@ static const char label[] = "CERTIFICATE";
 static X509 *open_der(Str der, Error *err)
 {
     if (der.len > CERTIFICATE_MAX) {
-        error_set(err, ERROR_INVALID, "a certificate of more than %d bytes", CERTIFICATE_MAX);
+        error_set(err, ERROR_INVALID, "certificate larger than %d bytes", CERTIFICATE_MAX);
         return NULL;
     }
     const unsigned char *at = (const unsigned char *)der.data;
     AUTO(X509) *opened = d2i_X509(NULL, &at, (long)der.len);
     if (opened == NULL) {
-        crypto_fail(err, ERROR_INVALID, "this is no certificate");
+        crypto_fail(err, ERROR_INVALID, "not a certificate");
         return NULL;
     }
     if (at != (const unsigned char *)der.data + der.len) {
@@ -34,7 +34,7 @@ static bool read_time(const ASN1_TIME *time, int64_t *out, Error *err)
 {
     struct tm parts;
     if (time == NULL || ASN1_TIME_to_tm(time, &parts) != 1) {
-        return crypto_fail(err, ERROR_INVALID, "the certificate has no proper time");
+        return crypto_fail(err, ERROR_INVALID, "the certificate has an invalid time");
     }
     *out = (int64_t)timegm(&parts) * 1000;
     return true;
@@ -47,7 +47,7 @@ static bool read_serial(const X509 *x, char out[SERIAL_TEXT + 1], Error *err)
     const unsigned char *bytes = ASN1_STRING_get0_data(serial);
     /* libcrypto keeps a negative number as its positive twin with another type. */
     if (len <= 0 || len > SERIAL_TEXT / 2 || ASN1_STRING_type(serial) != V_ASN1_INTEGER) {
-        return error_set(err, ERROR_INVALID, "the certificate has no proper serial number");
+        return error_set(err, ERROR_INVALID, "the certificate has an invalid serial number");
     }
     hex_put(bytes, (size_t)len, out);
     return true;
@@ -106,10 +106,10 @@ bool certificate_parse(Arena *arena, Str der, Certificate *out, Error *err)
     }
     Certificate read = { .der = der };
     if (X509_get_version(x) != X509_VERSION_3) {
-        return crypto_fail(err, ERROR_INVALID, "the certificate is not of version 3");
+        return crypto_fail(err, ERROR_INVALID, "the certificate does not have version 3");
     }
     if ((X509_get_extension_flags(x) & EXFLAG_INVALID) != 0) {
-        return crypto_fail(err, ERROR_INVALID, "an extension of the certificate cannot be read");
+        return crypto_fail(err, ERROR_INVALID, "cannot read an extension of the certificate");
     }
     if (!read_serial(x, read.serial, err) ||
         !read_time(X509_get0_notBefore(x), &read.not_before_ms, err) ||
@@ -147,11 +147,12 @@ bool certificates_from_pem(Arena *arena, Str pem, Certificate **out, uint32_t *c
             break;
         }
         if (!str_eq_c(block.label, label)) {
-            return error_set(err, ERROR_INVALID, "a '%" STR_FMT "' among the certificates",
+            return error_set(err, ERROR_INVALID, "unexpected '%" STR_FMT "' among the certificates",
                              STR_ARG(block.label));
         }
         if (found.len == CERTIFICATES_MAX || block.body.len > 2 * CERTIFICATE_MAX) {
-            return error_set(err, ERROR_LIMIT, "more than %d certificates of %d bytes",
+            return error_set(err, ERROR_LIMIT,
+                             "more than %d certificates, or one larger than %d bytes",
                              CERTIFICATES_MAX, CERTIFICATE_MAX);
         }
         if (!pem_bytes_in(arena, &block, &der, err) ||
@@ -161,7 +162,7 @@ bool certificates_from_pem(Arena *arena, Str pem, Certificate **out, uint32_t *c
         VEC_PUSH(arena, &found, certificate);
     }
     if (found.len == 0) {
-        return error_set(err, ERROR_INVALID, "there is no certificate");
+        return error_set(err, ERROR_INVALID, "no certificate found");
     }
     *out = found.items;
     *count = found.len;

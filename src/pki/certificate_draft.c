@@ -141,7 +141,7 @@ bool certificate_sign(Arena *arena, const CertificateDraft *draft, const P256Pri
     if (x == NULL || (issuer != NULL && issuer_x == NULL) ||
         !assemble(x, draft, issuer_x, issuer) ||
         X509_sign(x, (EVP_PKEY *)signer, EVP_sha256()) <= 0) {
-        return crypto_fail(err, ERROR_OS, "cannot make a certificate");
+        return crypto_fail(err, ERROR_OS, "cannot create a certificate");
     }
     int len = i2d_X509(x, NULL);
     if (len <= 0) {

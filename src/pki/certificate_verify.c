@@ -73,14 +73,14 @@ static bool refuse_time(X509_STORE_CTX *context, const char *which, int64_t now_
     }
     return error_set(err, ERROR_DENIED,
                      "%s %s %" STR_FMT "; the clock of this machine says %" STR_FMT, which,
-                     expired ? "expired at" : "is not good before", STR_ARG(moment), STR_ARG(now));
+                     expired ? "expired at" : "is not valid before", STR_ARG(moment), STR_ARG(now));
 }
 
 static bool refuse(X509_STORE_CTX *context, int64_t now_ms, Error *err)
 {
     int code = X509_STORE_CTX_get_error(context);
     bool own = X509_STORE_CTX_get_error_depth(context) == 0;
-    const char *which = own ? "the certificate" : "the certificate of the CA";
+    const char *which = own ? "the certificate" : "the CA certificate";
     crypto_done();
     switch (code) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -90,8 +90,7 @@ static bool refuse(X509_STORE_CTX *context, int64_t now_ms, Error *err)
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-        return error_set(err, ERROR_DENIED,
-                         "the certificate is not from a CA that is trusted here");
+        return error_set(err, ERROR_DENIED, "the certificate is not from a trusted CA");
     default:
         return error_set(err, ERROR_DENIED, "%s: %s", which, X509_verify_cert_error_string(code));
     }
@@ -123,7 +122,7 @@ bool certificate_verify(CertificateSet chain, CertificateSet trusted, Certificat
     const Certificate *one = &chain.items[0];
     if (one->is_ca || !(use == USE_CLIENT ? one->for_client : one->for_server)) {
         crypto_done();
-        return error_set(err, ERROR_DENIED, "the certificate is not meant for %s",
+        return error_set(err, ERROR_DENIED, "the certificate is not valid for %s",
                          use == USE_CLIENT ? "clients" : "servers");
     }
     return crypto_done();

@@ -52,7 +52,7 @@ static bool belong_together(const P256Private *key, CertificateSet chain, Error 
         return false;
     }
     return (chain.count > 0 && p256_public_equal(&own, &chain.items[0].key)) ||
-           error_set(err, ERROR_INVALID, "the private key is not that of the certificate");
+           error_set(err, ERROR_INVALID, "the private key does not match the certificate");
 }
 
 bool credential_save(const Directory *directory, const char *name, const P256Private *key,
@@ -70,7 +70,7 @@ bool credential_save(const Directory *directory, const char *name, const P256Pri
         fits = file_text_put(&text, certificate_pem(&arena, &chain.items[i]));
     }
     if (!fits) {
-        return error_set(err, ERROR_LIMIT, "%s/%s: more than %d bytes", directory->path, name,
+        return error_set(err, ERROR_LIMIT, "%s/%s: larger than %d bytes", directory->path, name,
                          FILE_MAX);
     }
     return directory_write(directory, name, str_from(text.bytes, text.len), true, err);

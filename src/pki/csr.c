@@ -13,11 +13,11 @@ bool csr_make(Arena *arena, const P256Private *key, Str *out, Error *err)
     EVP_PKEY *own = (EVP_PKEY *)key; /* only its references are counted */
     if (request == NULL || X509_REQ_set_version(request, X509_REQ_VERSION_1) != 1 ||
         X509_REQ_set_pubkey(request, own) != 1 || X509_REQ_sign(request, own, EVP_sha256()) <= 0) {
-        return crypto_fail(err, ERROR_OS, "cannot make a request for a certificate");
+        return crypto_fail(err, ERROR_OS, "cannot create a certificate request");
     }
     int len = i2d_X509_REQ(request, NULL);
     if (len <= 0) {
-        return crypto_fail(err, ERROR_OS, "cannot write a request for a certificate");
+        return crypto_fail(err, ERROR_OS, "cannot write a certificate request");
     }
     unsigned char *der = arena_alloc(arena, (size_t)len), *to = der;
     i2d_X509_REQ(request, &to);
@@ -30,13 +30,13 @@ static bool read_der(const unsigned char *der, size_t len, P256Public *out, Erro
     const unsigned char *at = der;
     AUTO(X509_REQ) *request = d2i_X509_REQ(NULL, &at, (long)len);
     if (request == NULL) {
-        return crypto_fail(err, ERROR_INVALID, "it cannot be read");
+        return crypto_fail(err, ERROR_INVALID, "it cannot be parsed");
     }
     if (at != der + len) {
         return crypto_fail(err, ERROR_INVALID, "trailing data after it");
     }
     if (X509_REQ_get_version(request) != X509_REQ_VERSION_1) {
-        return crypto_fail(err, ERROR_INVALID, "it is not of version 1");
+        return crypto_fail(err, ERROR_INVALID, "it does not have version 1");
     }
     if (X509_REQ_get_signature_nid(request) != NID_ecdsa_with_SHA256) {
         return crypto_fail(err, ERROR_INVALID, "it is not signed with ECDSA and SHA-256");
@@ -47,7 +47,7 @@ static bool read_der(const unsigned char *der, size_t len, P256Public *out, Erro
     }
     AUTO(EVP_PKEY) *opened = p256_public_open(&key);
     if (opened == NULL || X509_REQ_verify(request, opened) != 1) {
-        return crypto_fail(err, ERROR_INVALID, "it is not signed with the key that it holds");
+        return crypto_fail(err, ERROR_INVALID, "its signature does not match its key");
     }
     *out = key;
     return crypto_done();
@@ -59,13 +59,13 @@ bool csr_read(Str pem, P256Public *out, Error *err)
     unsigned char der[CSR_MAX];
     size_t len;
     if (pem.len > CSR_MAX) {
-        return error_set(err, ERROR_LIMIT, "the request for a certificate has more than %d bytes",
+        return error_set(err, ERROR_LIMIT, "the certificate request has more than %d bytes",
                          CSR_MAX);
     }
     crypto_begin();
     if (!pem_only(pem, label, &block, err) || !pem_bytes(&block, der, &len, err) ||
         !read_der(der, len, out, err)) {
-        return error_wrap(err, "the request for a certificate");
+        return error_wrap(err, "the certificate request");
     }
     return true;
 }

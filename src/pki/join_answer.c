@@ -14,9 +14,9 @@ static const RecordField question_fields[] = {
     { "cluster", RECORD_TEXT, RECORD_CHARS_AT(JoinQuestion, cluster), .is_required = true,
       .check_text = cluster_name_check, .help = "name of the cluster" },
     { "node", RECORD_TEXT, RECORD_CHARS_AT(JoinQuestion, node), .is_required = true,
-      .check_text = node_name_check, .help = "name that is asked for" },
+      .check_text = node_name_check, .help = "requested name" },
     { "key", RECORD_TEXT, RECORD_CODED_AT(JoinQuestion, key, Pin, pin_codec), .is_required = true,
-      .help = "pin of the key that asks" },
+      .help = "pin of the machine's key" },
     { "bundle", RECORD_TEXT, RECORD_STR_AT(JoinQuestion, bundle), .is_required = true,
       .help = "every CA to trust, as PEM" },
     { 0 },
@@ -24,7 +24,7 @@ static const RecordField question_fields[] = {
 
 static const RecordFormat question_format = {
     .format = "eden.join-question/1",
-    .what = "the question of the server",
+    .what = "the question from the server",
     .fields = question_fields,
     .size = sizeof(JoinQuestion),
     .text_max = JOIN_QUESTION_MAX,
@@ -91,14 +91,14 @@ static bool check_answer(const void *record, Error *err)
     const JoinAnswer *answer = record;
     bool asked = answer->result != JOIN_ANSWER_NOT_ASKED;
     return (asked == (answer->node[0] != '\0') && asked == !pin_is_zero(&answer->key)) ||
-           error_set(err, ERROR_INVALID, "'node' and 'key' do not go with 'result'");
+           error_set(err, ERROR_INVALID, "'node' and 'key' do not match 'result'");
 }
 
 static const RecordField answer_fields[] = {
     { "result", RECORD_CHOICE, RECORD_ENUM_AT(JoinAnswer, result, join_answer_result),
       .is_required = true, .help = "whether the CAs are trusted" },
     { "node", RECORD_TEXT, RECORD_CHARS_AT(JoinAnswer, node), .check_text = node_name_check,
-      .help = "name that the machine asks for" },
+      .help = "name that the machine requests" },
     { "key", RECORD_TEXT, RECORD_CODED_AT(JoinAnswer, key, Pin, pin_or_none_codec),
       .help = "pin of its key" },
     { 0 },
@@ -106,7 +106,7 @@ static const RecordField answer_fields[] = {
 
 static const RecordFormat answer_format = {
     .format = "eden.join-answer/1",
-    .what = "the answer of the machine",
+    .what = "the answer from the machine",
     .fields = answer_fields,
     .size = sizeof(JoinAnswer),
     .text_max = JOIN_ANSWER_MAX,
@@ -129,27 +129,26 @@ bool join_answer_check(const JoinAnswer *answer, const JoinQuestion *question, E
     if (answer->result == JOIN_ANSWER_NOT_ASKED) {
         return error_set(
             err, ERROR_CONFLICT,
-            "no join is in progress on that machine; run 'eden join' there, and leave it "
-            "running");
+            "no 'eden join' is running on that machine; run it there, and leave it running");
     }
     if (strcmp(answer->node, question->node) != 0) {
-        return error_set(err, ERROR_CONFLICT, "that machine asks to join as '%s', not as '%s'",
+        return error_set(err, ERROR_CONFLICT, "that machine requests to join as '%s', not as '%s'",
                          answer->node, question->node);
     }
     if (!pin_equal(&answer->key, &question->key)) {
         pin_text(&question->key, asked);
         pin_text(&answer->key, found);
-        return error_set(err, ERROR_CONFLICT,
-                         "another machine asks to join as '%s': with the key %s, and that machine "
-                         "has %s",
-                         question->node, asked, found);
+        return error_set(
+            err, ERROR_CONFLICT,
+            "a different machine requests to join as '%s': its key is %s, and that machine has %s",
+            question->node, asked, found);
     }
     if (answer->result == JOIN_ANSWER_OTHER_CA) {
         return error_set(err, ERROR_CONFLICT,
-                         "that machine was given another CA, or was shown one: there may be a "
-                         "man in the middle; join there again, with --ca-pin");
+                         "that machine was given or shown a different CA: there may be a man in "
+                         "the middle; run 'eden join' there again, with --ca-pin");
     }
     return answer->result == JOIN_ANSWER_TRUSTED ||
-           error_set(err, ERROR_CONFLICT, "that machine refuses: %s",
+           error_set(err, ERROR_CONFLICT, "that machine rejected the question: %s",
                      join_answer_result_name(answer->result));
 }

@@ -36,7 +36,7 @@ bool join_clocks_check(int64_t server_ms, int64_t joiner_ms, int64_t max_ms, Err
     duration_text((uint64_t)max_ms, allowed, sizeof allowed);
     Str server = utc_text(&arena, server_ms), joiner = utc_text(&arena, joiner_ms);
     return error_set(err, ERROR_DENIED,
-                     "the clocks differ by %s, more than %s: the server has %" STR_FMT
+                     "the clocks differ by %s, more than the allowed %s: the server has %" STR_FMT
                      ", the joining machine %" STR_FMT,
                      by, allowed, STR_ARG(server), STR_ARG(joiner));
 }
@@ -91,8 +91,8 @@ static void decide_token(const JoinRequest *request, const JoinFacts *facts, Joi
         out->result = JOIN_REFUSED;
         out->reason = JOIN_REASON_NAME_TAKEN;
         snprintf(out->text, sizeof out->text,
-                 "a node called '%s' is there already; 'eden nodes remove' it on a server, or join "
-                 "with another --name",
+                 "node '%s' already exists; run 'eden nodes remove' on a server, or join with "
+                 "another --name",
                  request->name);
         return;
     }
@@ -118,8 +118,8 @@ void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict
     }
     if (!knows_ca(facts, &request->ca)) {
         refuse(out, JOIN_REASON_CA,
-               "the CA that you were told to trust is not that of this cluster, or no longer; "
-               "take the line that 'eden tokens create' prints now");
+               "the pinned CA is not, or no longer, a CA of this cluster; use the command that "
+               "'eden tokens create' prints now");
         return;
     }
     if (request->has_token) {
@@ -136,5 +136,5 @@ void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict
         return;
     }
     out->result = JOIN_PENDING;
-    snprintf(out->text, sizeof out->text, "'%s' waits until somebody approves it", request->name);
+    snprintf(out->text, sizeof out->text, "'%s' is waiting for approval", request->name);
 }

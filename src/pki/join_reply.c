@@ -35,7 +35,7 @@ static bool check_reply(const void *record, Error *err)
         return error_set(err, ERROR_INVALID, "it admits without a certificate");
     }
     return (reply->server[0] != '\0' && reply->rpc_port != 0) ||
-           error_set(err, ERROR_INVALID, "it admits without the address of a server");
+           error_set(err, ERROR_INVALID, "it admits without a server address");
 }
 
 static const RecordField reply_fields[] = {
@@ -46,12 +46,12 @@ static const RecordField reply_fields[] = {
     { "reason", RECORD_CHOICE, RECORD_ENUM_AT(JoinReply, reason, join_reason), .is_required = true,
       .help = "why it is not" },
     { "text", RECORD_TEXT, RECORD_CHARS_AT(JoinReply, text), .is_required = true,
-      .help = "the same for people" },
+      .help = "the reason for people" },
     { "time_ms", RECORD_INT, RECORD_INT_AT(JoinReply, time_ms), .is_required = true,
       .help = "time of the server" },
     { "cluster", RECORD_TEXT, RECORD_STR_AT(JoinReply, cluster), .help = "name of the cluster" },
     { "certificate", RECORD_TEXT, RECORD_STR_AT(JoinReply, certificate),
-      .help = "certificate of the node and what leads to the CA, as PEM" },
+      .help = "certificate of the node and its chain, as PEM" },
     { "bundle", RECORD_TEXT, RECORD_STR_AT(JoinReply, bundle),
       .help = "every CA to trust, as PEM" },
     { "server", RECORD_TEXT, RECORD_CHARS_AT(JoinReply, server), .check_text = node_name_check,
@@ -63,7 +63,7 @@ static const RecordField reply_fields[] = {
 
 static const RecordFormat reply_format = {
     .format = "eden.join-reply/1",
-    .what = "the answer of the server",
+    .what = "the answer from the server",
     .fields = reply_fields,
     .size = sizeof(JoinReply),
     .text_max = JOIN_REPLY_MAX,
@@ -99,7 +99,7 @@ static bool check_bundle(CertificateSet bundle, const Pin *pin, Error *err)
         }
     }
     return certificate_find_pin(bundle.items, bundle.count, pin) != NULL ||
-           error_set(err, ERROR_DENIED, "the CA that was pinned is not among those to trust");
+           error_set(err, ERROR_DENIED, "the pinned CA is not among the trusted CAs");
 }
 
 static bool check_certificate(const JoinGain *gain, const JoinReply *reply, const JoinWish *wish,
@@ -114,7 +114,7 @@ static bool check_certificate(const JoinGain *gain, const JoinReply *reply, cons
         return error_set(err, ERROR_DENIED, "the certificate is not for the key of this machine");
     }
     if (!own->has_identity || !identity_equal(&own->identity, &gain->identity)) {
-        return error_set(err, ERROR_DENIED, "the certificate is not for the name that was asked");
+        return error_set(err, ERROR_DENIED, "the certificate is not for the requested name");
     }
     Error why;
     if (certificate_verify(gain->chain, gain->bundle, USE_CLIENT, wish->now_ms, &why) &&
@@ -132,7 +132,7 @@ bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinWish *wis
     JoinGain gain;
     if (strcmp(reply->nonce, nonce) != 0) {
         return error_set(err, ERROR_DENIED,
-                         "the answer of the server: it is the answer to another request");
+                         "the answer from the server: it belongs to another request");
     }
     if (reply->result != JOIN_ADMITTED) {
         return error_set(err, ERROR_DENIED, "the server did not admit this machine: %s",
@@ -142,7 +142,7 @@ bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinWish *wis
         !read_set(arena, reply->certificate, &gain.chain, err) ||
         !read_set(arena, reply->bundle, &gain.bundle, err) ||
         !check_bundle(gain.bundle, &wish->ca, err) || !check_certificate(&gain, reply, wish, err)) {
-        return error_wrap(err, "the answer of the server");
+        return error_wrap(err, "the answer from the server");
     }
     *out = gain;
     return true;

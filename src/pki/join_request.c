@@ -39,7 +39,7 @@ static bool check_nonce(Str text, Error *err)
 
 static bool check_token_id(Str id, Error *err)
 {
-    return token_id_check(id) || error_set(err, ERROR_INVALID, "must be the ID of a token");
+    return token_id_check(id) || error_set(err, ERROR_INVALID, "must be a token ID");
 }
 
 static const RecordField token_fields[] = {
@@ -54,11 +54,11 @@ static const RecordField token_fields[] = {
 
 static const RecordField message_fields[] = {
     { "name", RECORD_TEXT, RECORD_CHARS_AT(JoinMessage, request.name), .is_required = true,
-      .check_text = node_name_check, .help = "name that is asked for" },
+      .check_text = node_name_check, .help = "requested name" },
     { "ca", RECORD_TEXT, RECORD_CODED_AT(JoinMessage, request.ca, Pin, pin_codec),
       .is_required = true, .help = "pin of the CA that the machine trusts" },
     { "csr", RECORD_TEXT, RECORD_STR_AT(JoinMessage, csr), .is_required = true,
-      .help = "request for a certificate, as PEM" },
+      .help = "certificate request, as PEM" },
     { "nonce", RECORD_TEXT, RECORD_CHARS_AT(JoinMessage, request.nonce), .is_required = true,
       .check_text = check_nonce, .help = "random number of the request" },
     { "time_ms", RECORD_INT, RECORD_INT_AT(JoinMessage, request.time_ms), .is_required = true,
@@ -72,7 +72,7 @@ static const RecordField message_fields[] = {
 
 static const RecordFormat message_format = {
     .format = FORMAT,
-    .what = "the request to join",
+    .what = "the join request",
     .fields = message_fields,
     .size = sizeof(JoinMessage),
     .text_max = JOIN_REQUEST_MAX,
@@ -97,7 +97,7 @@ static bool draw_nonce(char out[JOIN_NONCE_TEXT + 1], Error *err)
     unsigned char bytes[NONCE_BYTES];
     crypto_begin();
     if (RAND_bytes(bytes, sizeof bytes) != 1) {
-        return crypto_fail(err, ERROR_OS, "cannot draw a number");
+        return crypto_fail(err, ERROR_OS, "cannot generate a random number");
     }
     base32_write(bytes, sizeof bytes, out);
     return crypto_done();
@@ -185,7 +185,7 @@ static bool check_proofs(Arena *arena, const JoinMessage *message, JoinRequest *
     Str text = signed_text(arena, request, message->csr);
     if (!p256_public_verify(&request->key, text, &proof)) {
         return error_set(err, ERROR_INVALID,
-                         "it is not signed with the key that it wants a certificate for");
+                         "it is not signed with the key of its certificate request");
     }
     return !request->has_token || ed25519_verify(&request->token_key, text, &token_proof) ||
            error_set(err, ERROR_INVALID, "it is not signed with the key of its token");

@@ -73,7 +73,7 @@ bool p256_private_make(P256Private **out, Error *err)
     crypto_begin();
     EVP_PKEY *made = EVP_EC_gen("P-256");
     if (made == NULL) {
-        return crypto_fail(err, ERROR_OS, "cannot make a key on P-256");
+        return crypto_fail(err, ERROR_OS, "cannot generate a P-256 key");
     }
     *out = made;
     return crypto_done();
@@ -122,10 +122,10 @@ bool p256_private_from_pem(Str pem, P256Private **out, Error *err)
     }
     AUTO(EVP_PKEY) *key = EVP_PKCS82PKEY(packed);
     if (key == NULL) {
-        return crypto_fail(err, ERROR_INVALID, "the private key cannot be read");
+        return crypto_fail(err, ERROR_INVALID, "cannot read the private key");
     }
     if (!is_on_curve(key)) {
-        return crypto_fail(err, ERROR_INVALID, "the private key is not on P-256");
+        return crypto_fail(err, ERROR_INVALID, "the private key is not a P-256 key");
     }
     if (!is_whole(key)) {
         return crypto_fail(err, ERROR_INVALID, "the private key is damaged");
@@ -163,7 +163,7 @@ bool p256_public_of(const P256Private *key, P256Public *out, Error *err)
     if (EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, got.point, sizeof got.point,
                                         &len) != 1 ||
         len != sizeof got.point || got.point[0] != POINT_CONVERSION_UNCOMPRESSED) {
-        return crypto_fail(err, ERROR_OS, "cannot tell the public half of a key");
+        return crypto_fail(err, ERROR_OS, "cannot derive the public key");
     }
     *out = got;
     return crypto_done();

@@ -56,11 +56,11 @@ void pin_text(const Pin *pin, char out[PIN_TEXT + 1])
 bool pin_parse(Str text, Pin *out, Error *err)
 {
     if (text.len != PIN_TEXT || !str_starts(text, str_from_c(prefix))) {
-        return error_set(err, ERROR_INVALID, "a pin is written 'sha256:' and %d digits",
+        return error_set(err, ERROR_INVALID, "a pin must be 'sha256:' and %d hexadecimal digits",
                          2 * PIN_BYTES);
     }
     if (!hex_is(str_from_offset(text, sizeof prefix - 1))) {
-        return error_set(err, ERROR_INVALID, "the pin has something else than digits (0-9, a-f)");
+        return error_set(err, ERROR_INVALID, "a pin must consist of hexadecimal digits (0-9, a-f)");
     }
     hex_get(text.data + sizeof prefix - 1, sizeof out->bytes, out->bytes);
     return true;
@@ -145,12 +145,12 @@ bool p256_public_read(struct X509_pubkey_st *from, P256Public *out, Error *err)
     int nid = OBJ_obj2nid(kind);
     if (nid != NID_X9_62_id_ecPublicKey) {
         const char *name = nid == NID_undef ? NULL : OBJ_nid2sn(nid);
-        return crypto_fail(err, ERROR_INVALID, "its key is of the kind '%s'; it must be on P-256",
+        return crypto_fail(err, ERROR_INVALID, "its key has the type '%s'; it must be P-256",
                            name == NULL ? "unknown" : name);
     }
     /* A curve spelled out in numbers may be one of the sender's own making. */
     if (curve_type != V_ASN1_OBJECT || OBJ_obj2nid(curve) != NID_X9_62_prime256v1) {
-        return crypto_fail(err, ERROR_INVALID, "its key is on another curve than P-256");
+        return crypto_fail(err, ERROR_INVALID, "its key is not on the curve P-256");
     }
     P256Public key;
     if (len != P256_PUBLIC_BYTES || bytes[0] != POINT_CONVERSION_UNCOMPRESSED) {
@@ -159,7 +159,7 @@ bool p256_public_read(struct X509_pubkey_st *from, P256Public *out, Error *err)
     memcpy(key.point, bytes, sizeof key.point);
     AUTO(EVP_PKEY) *opened = p256_public_open(&key);
     if (opened == NULL) {
-        return crypto_fail(err, ERROR_INVALID, "its key is no point of P-256");
+        return crypto_fail(err, ERROR_INVALID, "its key is not a point on P-256");
     }
     *out = key;
     return true;

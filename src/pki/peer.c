@@ -27,17 +27,17 @@ static bool check_time(const ShownPeer *peer, int64_t now_ms, Error *err)
     return error_set(err, ERROR_DENIED,
                      "the certificate of '%s' %s %" STR_FMT
                      "; the clock of this machine says %" STR_FMT,
-                     peer->identity.node, expired ? "expired at" : "is not good before",
+                     peer->identity.node, expired ? "expired at" : "is not valid before",
                      STR_ARG(moment), STR_ARG(now));
 }
 
 bool peer_check(const ShownPeer *peer, const PeerRules *rules, int64_t now_ms, Error *err)
 {
     if (!peer->has_identity) {
-        return error_set(err, ERROR_DENIED, "the certificate is not that of a node");
+        return error_set(err, ERROR_DENIED, "not a node certificate");
     }
     if (!str_eq_c(rules->cluster, peer->identity.cluster)) {
-        return error_set(err, ERROR_DENIED, "'%s' is of the cluster '%s', not of '%" STR_FMT "'",
+        return error_set(err, ERROR_DENIED, "'%s' belongs to cluster '%s', not to '%" STR_FMT "'",
                          peer->identity.node, peer->identity.cluster, STR_ARG(rules->cluster));
     }
     if (rules->node.len > 0 && !str_eq_c(rules->node, peer->identity.node)) {

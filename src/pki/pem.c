@@ -73,28 +73,29 @@ bool pem_next(Str *rest, PemBlock *out, bool *found, Error *err)
         return true;
     }
     if (!str_starts(text, str_from_c(begin))) {
-        return error_set(err, ERROR_INVALID, "no PEM: it does not start with '%s'", begin);
+        return error_set(err, ERROR_INVALID, "not PEM: it does not start with '%s'", begin);
     }
     text = str_from_offset(text, sizeof begin - 1);
     size_t label_end = str_find(text, str_from_c(dashes), 0);
     Str label = str_slice(text, 0, label_end == STR_NOT_FOUND ? 0 : label_end);
     if (!label_is_plain(label)) {
-        return error_set(err, ERROR_INVALID, "no PEM: the first line has no proper label");
+        return error_set(err, ERROR_INVALID, "not PEM: the first line has no valid label");
     }
     text = str_from_offset(text, label_end + sizeof dashes - 1);
     if (text.len == 0 || !skip_line_end(&text)) {
-        return error_set(err, ERROR_INVALID, "no PEM: the first line does not end");
+        return error_set(err, ERROR_INVALID, "not PEM: the first line is incomplete");
     }
     size_t body_end = str_find(text, STR("-"), 0);
     Str body = str_slice(text, 0, body_end == STR_NOT_FOUND ? text.len : body_end);
     if (!body_is_base64(body)) {
-        return error_set(err, ERROR_INVALID, "no PEM: a block holds something else than base64");
+        return error_set(err, ERROR_INVALID,
+                         "not PEM: a block contains something other than base64");
     }
     text = str_from_offset(text, body.len);
     char last[sizeof end + PEM_LABEL_MAX + sizeof dashes];
     snprintf(last, sizeof last, "%s%" STR_FMT "%s", end, STR_ARG(label), dashes);
     if (body.data[body.len - 1] != '\n' || !str_starts(text, str_from_c(last))) {
-        return error_set(err, ERROR_INVALID, "no PEM: a block does not end with its label");
+        return error_set(err, ERROR_INVALID, "not PEM: a block does not end with its label");
     }
     text = str_from_offset(text, strlen(last));
     if (!skip_line_end(&text)) {
@@ -156,7 +157,7 @@ bool pem_bytes(const PemBlock *block, unsigned char *out, size_t *len, Error *er
     }
     /* Bits behind the last byte would make a second text for the same bytes. */
     if ((bits & ((1U << held) - 1)) != 0) {
-        return error_set(err, ERROR_INVALID, "no PEM: a block is not proper base64");
+        return error_set(err, ERROR_INVALID, "not PEM: invalid base64 in a block");
     }
     *len = to;
     return true;

@@ -121,13 +121,13 @@ bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial, int64
 {
     uint32_t at;
     if (!is_serial(serial)) {
-        return error_set(err, ERROR_INVALID, "this is no serial number of a certificate");
+        return error_set(err, ERROR_INVALID, "not a serial number of a certificate");
     }
     if (!find(list->serials, list->serial_count, sizeof *list->serials, serial, &at)) {
         if (list->serial_count == REVOCATIONS_MAX) {
             return error_set(err, ERROR_LIMIT,
-                             "%d certificates are revoked already; revoke all certificates of the "
-                             "node, or rotate the CA, which takes back everything",
+                             "%d certificates are already revoked; revoke all certificates of the "
+                             "node, or rotate the CA, which revokes all old certificates",
                              REVOCATIONS_MAX);
         }
         make_room(arena, list, serial.len + ENTRY_TEXT);
@@ -199,8 +199,8 @@ bool revocation_check(const RevocationList *list, Str node, Str serial, Error *e
     uint32_t at;
     if (list->is_unreadable) {
         return error_set(err, ERROR_DENIED,
-                         "the list of revocations cannot be read, so that no certificate is "
-                         "accepted; an operator repairs it ('eden cluster check')");
+                         "the revocation list cannot be read, so no certificate is accepted; "
+                         "repair it with 'eden cluster check'");
     }
     if (find(list->serials, list->serial_count, sizeof *list->serials, serial, &at)) {
         return error_set(err, ERROR_DENIED,
@@ -217,7 +217,7 @@ bool revocation_check(const RevocationList *list, Str node, Str serial, Error *e
     /* Certificates of ours have serials of one length; a shorter one has no enrolment at all. */
     if (serial.len != SERIAL_OURS || !str_starts(serial, str_from_c(rule->enrolment))) {
         return error_set(err, ERROR_DENIED,
-                         "the certificate is from an earlier enrolment of '%" STR_FMT "'",
+                         "the certificate is from an earlier enrollment of '%" STR_FMT "'",
                          STR_ARG(node));
     }
     return true;
@@ -225,8 +225,7 @@ bool revocation_check(const RevocationList *list, Str node, Str serial, Error *e
 
 static bool check_serial(Str serial, Error *err)
 {
-    return is_serial(serial) ||
-           error_set(err, ERROR_INVALID, "must be the serial of a certificate");
+    return is_serial(serial) || error_set(err, ERROR_INVALID, "must be a serial number");
 }
 
 static bool check_enrolment(Str enrolment, Error *err)
@@ -264,9 +263,9 @@ static const RecordField name_fields[] = {
     { "node", RECORD_TEXT, RECORD_CHARS_AT(NameRule, node), .is_required = true,
       .check_text = node_name_check, .help = "name of a node" },
     { "enrolment", RECORD_TEXT, RECORD_CHARS_AT(NameRule, enrolment), .is_required = true,
-      .check_text = check_enrolment, .help = "enrolment that counts; empty: none does" },
+      .check_text = check_enrolment, .help = "enrollment that is valid; empty: none" },
     { "until_ms", RECORD_INT, RECORD_INT_AT(NameRule, until_ms), .is_required = true,
-      .help = "when the last certificate of the others expires" },
+      .help = "when the last certificate of earlier enrollments expires" },
     { RECORD_UNKNOWN_AT(NameRule, unknown) },
     { 0 },
 };
@@ -287,7 +286,7 @@ static const RecordField list_fields[] = {
 
 static const RecordFormat list_format = {
     .format = "eden.revocations/1",
-    .what = "the list of revocations",
+    .what = "the revocation list",
     .fields = list_fields,
     .size = sizeof(RevocationList),
     .text_max = TEXT_MAX,

@@ -58,11 +58,11 @@ bool rotation_begin(const Rotation *rotation, const Pin *next, int64_t now_ms, R
                     Error *err)
 {
     if (rotation->state != ROTATION_STEADY) {
-        return error_set(err, ERROR_CONFLICT, "the CA is being rotated already (%s)",
+        return error_set(err, ERROR_CONFLICT, "the CA is already being rotated (%s)",
                          rotation_state_name(rotation->state));
     }
     if (pin_equal(&rotation->present, next)) {
-        return error_set(err, ERROR_INVALID, "the next CA is the present one");
+        return error_set(err, ERROR_INVALID, "the next CA is the current one");
     }
     *out = move(rotation, ROTATION_PREPARE, now_ms);
     out->next = *next;
@@ -76,7 +76,7 @@ bool rotation_turn_back(const Rotation *rotation, int64_t now_ms, Rotation *out,
     case ROTATION_STEADY: return error_set(err, ERROR_CONFLICT, "the CA is not being rotated");
     case ROTATION_RETIRE:
         return error_set(err, ERROR_CONFLICT,
-                         "the old CA is being dropped already; rotate again when that is done");
+                         "the old CA is already being removed; rotate again when that is done");
     case ROTATION_PREPARE:
     case ROTATION_DISTRIBUTE:
         turned = move(rotation, ROTATION_STEADY, now_ms);
@@ -104,7 +104,7 @@ static const char *lacks(const Rotation *rotation, const RotationNode *node)
                                                      : NULL;
     case ROTATION_DISTRIBUTE:
         return !node->trusts_next      ? "it does not trust the next CA yet"
-               : !node->trusts_present ? "it does not trust the present CA"
+               : !node->trusts_present ? "it does not trust the current CA"
                                        : NULL;
     case ROTATION_ISSUE:
         return !node->has_issuer || !pin_equal(&node->issuer, &rotation->next)
@@ -176,9 +176,9 @@ static const RecordField rotation_fields[] = {
     { "state", RECORD_CHOICE, RECORD_ENUM_AT(Rotation, state, rotation_state), .is_required = true,
       .help = "how far the rotation is" },
     { "present", RECORD_TEXT, RECORD_CODED_AT(Rotation, present, Pin, pin_codec),
-      .is_required = true, .help = "pin of the CA that was there at the beginning" },
+      .is_required = true, .help = "pin of the CA at the beginning" },
     { "next", RECORD_TEXT, RECORD_CODED_AT(Rotation, next, Pin, pin_or_none_codec),
-      .is_required = true, .help = "pin of the CA that takes its place; empty: none" },
+      .is_required = true, .help = "pin of the CA that replaces it; empty: none" },
     { "since_ms", RECORD_INT, RECORD_INT_AT(Rotation, since_ms), .is_required = true,
       .help = "since when it is in this state" },
     { RECORD_UNKNOWN_AT(Rotation, unknown) },

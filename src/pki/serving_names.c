@@ -80,7 +80,8 @@ static bool add_name(GENERAL_NAMES *names, Str name, Error *err)
     char text[DNS_MAX + 1] = "";
     /* A NUL would end the text early, for us and for whoever reads the certificate. */
     if (name.len > DNS_MAX || memchr(name.data, '\0', name.len) != NULL) {
-        return error_set(err, ERROR_INVALID, "a name of the API is no DNS name and no address");
+        return error_set(err, ERROR_INVALID,
+                         "a name of the API is neither a DNS name nor an IP address");
     }
     for (size_t i = 0; i < name.len; i++) {
         text[i] = ascii_lower(name.data[i]);
@@ -88,13 +89,13 @@ static bool add_name(GENERAL_NAMES *names, Str name, Error *err)
     AUTO(GENERAL_NAME) *read = name.len == 0 ? NULL : read_name(text);
     if (read == NULL) {
         crypto_done();
-        return error_set(err, ERROR_INVALID, "'%s' is no DNS name and no address", text);
+        return error_set(err, ERROR_INVALID, "'%s' is neither a DNS name nor an IP address", text);
     }
     if (has_name(names, read)) {
         return error_set(err, ERROR_INVALID, "'%s' is given twice", text);
     }
     if (sk_GENERAL_NAME_push(names, read) == 0) {
-        return crypto_fail(err, ERROR_OS, "cannot keep a name");
+        return crypto_fail(err, ERROR_OS, "cannot store a name");
     }
     (void)TAKE(read);
     return true;
@@ -104,13 +105,13 @@ bool serving_names_make(const Str *names, uint32_t count, GENERAL_NAMES **out, E
 {
     if (count == 0 || count > SERVING_NAMES_MAX) {
         return error_set(err, ERROR_INVALID,
-                         "the API has %u names; a certificate needs 1 to %d of them", count,
+                         "the API has %u names; a certificate must have 1 to %d", count,
                          SERVING_NAMES_MAX);
     }
     crypto_begin();
     AUTO(GENERAL_NAMES) *made = sk_GENERAL_NAME_new_null();
     if (made == NULL) {
-        return crypto_fail(err, ERROR_OS, "cannot keep names");
+        return crypto_fail(err, ERROR_OS, "cannot store names");
     }
     for (uint32_t i = 0; i < count; i++) {
         if (!add_name(made, names[i], err)) {

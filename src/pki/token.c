@@ -31,7 +31,7 @@ bool token_make(Token *out, Error *err)
     Token made = { 0 };
     crypto_begin();
     if (RAND_bytes(id, sizeof id) != 1 || RAND_priv_bytes(made.secret, sizeof made.secret) != 1) {
-        return crypto_fail(err, ERROR_OS, "cannot draw a token");
+        return crypto_fail(err, ERROR_OS, "cannot generate a token");
     }
     base32_write(id, sizeof id, made.id);
     *out = made;
@@ -51,15 +51,14 @@ bool token_parse(Str text, Token *out, Error *err)
     Str id = str_slice(text, 0, TOKEN_ID_TEXT), secret = str_from_offset(text, TOKEN_ID_TEXT + 1);
     if (str_starts(text, STR("eden_"))) {
         return error_set(err, ERROR_INVALID,
-                         "this is a token for people, to log in with; 'eden tokens create' without "
-                         "--role makes one to join with");
+                         "this is an API token; 'eden tokens create' without --role creates a "
+                         "token for joining");
     }
     if (text.len != TOKEN_TEXT || text.data[TOKEN_ID_TEXT] != '.' || !token_id_check(id) ||
         !base32_read(secret, read.secret, sizeof read.secret)) {
-        return error_set(
-            err, ERROR_INVALID,
-            "a token is %d letters and digits, a dot and %d more of them; is it whole?",
-            TOKEN_ID_TEXT, TOKEN_SECRET_TEXT);
+        return error_set(err, ERROR_INVALID,
+                         "a token has %d letters and digits, a dot and %d more; is it complete?",
+                         TOKEN_ID_TEXT, TOKEN_SECRET_TEXT);
     }
     memcpy(read.id, id.data, id.len);
     *out = read;
@@ -110,15 +109,16 @@ bool token_record_make(const Token *token, Str label, int64_t now_ms, int64_t li
 {
     if (label.len > TOKEN_LABEL_MAX || !utf8_is_plain(label)) {
         return error_set(err, ERROR_INVALID,
-                         "a label has at most %d bytes and no control characters", TOKEN_LABEL_MAX);
+                         "a label must have at most %d bytes and no control characters",
+                         TOKEN_LABEL_MAX);
     }
     if (life_ms < TOKEN_LIFE_MIN_MS || life_ms > TOKEN_LIFE_MAX_MS || now_ms < 0 ||
         now_ms > INT64_MAX - life_ms) {
-        return error_set(err, ERROR_INVALID, "a token lives a minute to a year, as 90m or 7d");
+        return error_set(err, ERROR_INVALID,
+                         "the lifetime of a token must be a minute to a year, such as 90m or 7d");
     }
     if (uses_max == 0 || uses_max > TOKEN_USES_MAX) {
-        return error_set(err, ERROR_INVALID, "a token can be used once to %d times",
-                         TOKEN_USES_MAX);
+        return error_set(err, ERROR_INVALID, "a token can be used 1 to %d times", TOKEN_USES_MAX);
     }
     Ed25519Private private;
     Ed25519Public public;
@@ -140,7 +140,7 @@ bool token_record_make(const Token *token, Str label, int64_t now_ms, int64_t li
 
 static bool check_id(Str id, Error *err)
 {
-    return token_id_check(id) || error_set(err, ERROR_INVALID, "must be the ID of a token");
+    return token_id_check(id) || error_set(err, ERROR_INVALID, "must be a token ID");
 }
 
 static bool check_hash(Str digits, Error *err)
@@ -219,11 +219,11 @@ TokenVerdict token_check(const TokenRecord *record, const Ed25519Public *key, in
 const char *token_verdict_text(TokenVerdict verdict)
 {
     switch (verdict) {
-    case TOKEN_GOOD: return "the token is good";
+    case TOKEN_GOOD: return "the token is valid";
     case TOKEN_UNKNOWN:
-    case TOKEN_WRONG: return "the token is not known here, or it is not whole";
-    case TOKEN_EXPIRED: return "the token has expired; 'eden tokens create' makes another";
-    case TOKEN_USED_UP: return "the token is used up; 'eden tokens create' makes another";
+    case TOKEN_WRONG: return "invalid token, unknown or incomplete";
+    case TOKEN_EXPIRED: return "the token has expired; 'eden tokens create' creates another";
+    case TOKEN_USED_UP: return "the token is used up; 'eden tokens create' creates another";
     }
     BUG("no text for verdict %d", (int)verdict);
 }

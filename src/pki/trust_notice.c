@@ -11,7 +11,7 @@ static const RecordField notice_fields[] = {
     { "since_ms", RECORD_INT, RECORD_INT_AT(TrustNotice, since_ms), .is_required = true,
       .help = "since when" },
     { "spread_ms", RECORD_INT, RECORD_INT_AT(TrustNotice, spread_ms), .is_required = true,
-      .help = "how long nodes with certificates of another may take to renew them" },
+      .help = "time within which nodes with certificates from another CA renew them" },
     { "bundle", RECORD_TEXT, RECORD_STR_AT(TrustNotice, bundle), .is_required = true,
       .help = "every CA to trust, as PEM" },
     { RECORD_UNKNOWN_AT(TrustNotice, unknown) },
@@ -40,7 +40,7 @@ static bool read_bundle(Arena *arena, const TrustNotice *notice, CertificateSet 
     bundle->items = cas;
     for (uint32_t i = 0; i < bundle->count; i++) {
         if (!cas[i].is_ca) {
-            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' in the bundle is no CA",
+            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' in the bundle is not a CA",
                              STR_ARG(cas[i].subject));
         }
     }
@@ -97,13 +97,13 @@ static bool check_serial(Str serial, Error *err)
 /* Written by the node alone, and stored as it came. */
 static const RecordField report_fields[] = {
     { "issuer", RECORD_TEXT, RECORD_CODED_AT(TrustReport, issuer, Pin, pin_or_none_codec),
-      .is_required = true, .help = "pin of the CA of its certificate; empty: none of the trusted" },
+      .is_required = true, .help = "pin of the CA of its certificate; empty: not a trusted one" },
     { "serial", RECORD_TEXT, RECORD_CHARS_AT(TrustReport, serial), .is_required = true,
       .check_text = check_serial, .help = "serial number of its certificate" },
     { "not_after_ms", RECORD_INT, RECORD_INT_AT(TrustReport, not_after_ms), .is_required = true,
       .help = "when that certificate expires" },
     { "time_ms", RECORD_INT, RECORD_INT_AT(TrustReport, time_ms), .is_required = true,
-      .help = "when the node said so, by its clock" },
+      .help = "when the node reported it, by its clock" },
     { "trusted", RECORD_TEXT, RECORD_CODEDS_AT(TrustReport, trusted, trusted_count, Pin, pin_codec),
       .is_required = true, .help = "pins of the CAs that it trusts" },
     { 0 },

@@ -19,7 +19,7 @@ static bool check_standing(const Caller *caller, Error *err)
         return error_set(err, ERROR_DENIED, "only nodes with a certificate may call");
     }
     if (!caller->is_ours) {
-        return error_set(err, ERROR_DENIED, "node '%s' belongs to the cluster '%s'",
+        return error_set(err, ERROR_DENIED, "node '%s' belongs to cluster '%s'",
                          caller->identity.node, caller->identity.cluster);
     }
     if (caller->is_revoked) {
@@ -49,7 +49,7 @@ bool access_check(const MethodRow *row, const Caller *caller, bool *only_self, E
         *only_self = true;
         return true;
     }
-    return error_set(err, ERROR_DENIED, "only %s may call this, and node '%s' is none",
+    return error_set(err, ERROR_DENIED, "only %s may call this, not node '%s'",
                      (row->callers & CALLER_SERVER) != 0 ? "servers" : "operators",
                      caller->identity.node);
 }
@@ -114,11 +114,11 @@ bool access_check_self(Str message, const char *node, Error *err)
         unsigned type;
         Str value;
         if (!take_field(&message, &number, &type, &value)) {
-            return error_set(err, ERROR_INVALID, "not a message");
+            return error_set(err, ERROR_INVALID, "not a valid message");
         }
         /* All of them: whoever reads it may take the first or the last. */
         if (number == 1 && (type != WIRE_BYTES || (value.len > 0 && !str_eq_c(value, node)))) {
-            return error_set(err, ERROR_DENIED, "node '%s' may call this for itself only", node);
+            return error_set(err, ERROR_DENIED, "node '%s' may call this only for itself", node);
         }
     }
     return true;
@@ -128,14 +128,15 @@ bool access_check_protocol(Str header, Error *err)
 {
     if (header.len == 0) {
         return error_set(err, ERROR_INVALID,
-                         "the call has no " PROTOCOL_HEADER ", and this eden speaks %d",
+                         "the call has no header " PROTOCOL_HEADER
+                         "; this eden supports protocol %d",
                          SESSION_PROTOCOL);
     }
     uint64_t protocol = 0;
     for (size_t i = 0; i < header.len; i++) {
         if (header.data[i] < '0' || header.data[i] > '9' || i >= 9) {
             return error_set(err, ERROR_INVALID,
-                             PROTOCOL_HEADER " is no number, and this eden speaks %d",
+                             PROTOCOL_HEADER " is not a number; this eden supports protocol %d",
                              SESSION_PROTOCOL);
         }
         protocol = protocol * 10 + (uint64_t)(header.data[i] - '0');

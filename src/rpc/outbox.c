@@ -130,12 +130,12 @@ static void make_room(Outbox *outbox, size_t wanted)
 bool outbox_add(Outbox *outbox, RecordKind kind, Str key, Str body, uint64_t *sequence, Error *err)
 {
     if (key.len > SESSION_RECORD_KEY_MAX) {
-        return error_set(err, ERROR_INVALID, "the key of a record is longer than %d bytes",
+        return error_set(err, ERROR_INVALID, "the key of a record must have at most %d bytes",
                          SESSION_RECORD_KEY_MAX);
     }
     size_t wanted = cost(key, body);
     if (body.len > SESSION_RECORD_MAX || wanted > outbox->options.bytes_max) {
-        return error_set(err, ERROR_LIMIT, "a record of %zu bytes is too large", body.len);
+        return error_set(err, ERROR_LIMIT, "record of %zu bytes is too large", body.len);
     }
     if (kind != RECORD_LOG) {
         make_room(outbox, wanted);
@@ -148,7 +148,8 @@ bool outbox_add(Outbox *outbox, RecordKind kind, Str key, Str body, uint64_t *se
             return true;
         }
         outbox->refused = true;
-        return error_set(err, ERROR_LIMIT, "%u records wait for the server already", outbox->count);
+        return error_set(err, ERROR_LIMIT, "%u records are already waiting for the server",
+                         outbox->count);
     }
     Record record = { ++outbox->given, kind, key, body, outbox->lost };
     outbox->lost = 0;

@@ -204,7 +204,7 @@ static bool text_in(const char *text, const char *what, size_t max, Str *out, Er
 static bool revision_check(int64_t revision, Error *err)
 {
     return (revision >= 0 && revision <= SESSION_REVISION_MAX) ||
-           error_set(err, ERROR_INVALID, "a revision is negative, or larger than any can be");
+           error_set(err, ERROR_INVALID, "a revision is negative or too large");
 }
 
 static bool count_check(size_t count, size_t max, const char *what, Error *err)
@@ -223,7 +223,7 @@ static bool watching_in(const Eden__V1__Watching *wire, Watching *out, Error *er
         return error_set(err, ERROR_INVALID, "a watch has no name");
     }
     if (out->position.store.len == 0 && wire->revision != 0) {
-        return error_set(err, ERROR_INVALID, "a revision of no store");
+        return error_set(err, ERROR_INVALID, "a revision without a store");
     }
     out->position.revision = wire->revision;
     return true;
@@ -259,7 +259,7 @@ static bool hello_in(const Eden__V1__NodeHello *wire, NodeHello *out, Error *err
 static bool record_in(const Eden__V1__Record *wire, uint64_t after, Record *out, Error *err)
 {
     if (wire->sequence <= after) {
-        return error_set(err, ERROR_INVALID, "sequence numbers do not grow");
+        return error_set(err, ERROR_INVALID, "sequence numbers must increase");
     }
     if (wire->sequence > INT64_MAX) {
         return error_set(err, ERROR_INVALID, "a sequence number is too large");
@@ -323,7 +323,7 @@ bool node_message_decode(Arena *arena, Str bytes, NodeMessage *out, Error *err)
         out->kind = NODE_PONG;
         out->pong = (Pong){ wire->pong->id, wire->pong->wall_ms };
         return true;
-    default: return error_set(err, ERROR_INVALID, "a message of no kind");
+    default: return error_set(err, ERROR_INVALID, "a message of unknown kind");
     }
 }
 
@@ -336,7 +336,7 @@ static bool server_hello_in(const Eden__V1__ServerHello *wire, ServerHello *out,
     }
     out->wall_ms = wire->wall_ms;
     out->sequence = wire->sequence;
-    if (!count_check(wire->n_refused, SESSION_WATCHES_MAX, "refused watches", err)) {
+    if (!count_check(wire->n_refused, SESSION_WATCHES_MAX, "rejected watches", err)) {
         return false;
     }
     for (size_t i = 0; i < wire->n_refused; i++) {
@@ -421,7 +421,7 @@ bool server_message_decode(Arena *arena, Str bytes, ServerMessage *out, Error *e
         out->kind = SERVER_PING;
         out->ping = (Ping){ wire->ping->id };
         return true;
-    default: return error_set(err, ERROR_INVALID, "a message of no kind");
+    default: return error_set(err, ERROR_INVALID, "a message of unknown kind");
     }
 }
 
@@ -435,7 +435,7 @@ bool session_is_skewed(int64_t server_ms, int64_t node_ms)
 bool session_protocol_check(uint32_t protocol, const char *whose, Error *err)
 {
     return (protocol >= SESSION_PROTOCOL_OLDEST && protocol <= SESSION_PROTOCOL) ||
-           error_set(err, ERROR_INVALID, "%s speaks protocol %u, and this eden speaks %d", whose,
+           error_set(err, ERROR_INVALID, "%s uses protocol %u, but this eden supports %d", whose,
                      protocol, SESSION_PROTOCOL);
 }
 

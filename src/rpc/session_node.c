@@ -211,7 +211,8 @@ static bool note_refused(SessionNode *session, const ServerHello *hello, Error *
     for (uint32_t i = 0; i < hello->refused_count; i++) {
         const RefusedWatch *refused = &hello->refused[i];
         if (refused->watch >= session->options.watch_count) {
-            return error_set(err, ERROR_INVALID, "a watch is refused that was not asked for");
+            return error_set(err, ERROR_INVALID,
+                             "the server rejected a watch that was not requested");
         }
         session->watches[refused->watch].refused = true;
         if (session->options.ops->watch_refused != NULL) {
@@ -230,8 +231,8 @@ static bool greeted(SessionNode *session, const ServerHello *hello, Error *err)
     Outbox *outbox = session->options.outbox;
     if (hello->sequence > outbox_last_sequence(outbox)) {
         error_set(err, ERROR_CONFLICT,
-                  "the server has record %" PRIu64 ", and the last one here is %" PRIu64
-                  ": the pending records are numbered again",
+                  "the server has record %" PRIu64 ", but the last one here is %" PRIu64
+                  ": the pending records are renumbered",
                   hello->sequence, outbox_last_sequence(outbox));
         uint64_t epoch = loop_random(session->options.loop);
         outbox_restart(outbox, epoch == 0 || epoch == outbox_epoch(outbox) ? epoch + 1 : epoch);
@@ -262,8 +263,7 @@ static bool greeted(SessionNode *session, const ServerHello *hello, Error *err)
 static bool acknowledged(SessionNode *session, const Ack *ack, Error *err)
 {
     if (ack->sequence > outbox_last_sequence(session->options.outbox)) {
-        return error_set(err, ERROR_INVALID,
-                         "the server acknowledges a record that it has not got");
+        return error_set(err, ERROR_INVALID, "the server acknowledged a record that was not sent");
     }
     for (uint32_t i = 0; i < ack->refusal_count && session->options.ops->refused != NULL; i++) {
         session->options.ops->refused(session->options.context, &ack->refusals[i]);
@@ -283,7 +283,7 @@ static bool changes_follow(NodeWatch *watch, const Changes *changes, Error *err)
         watch->at = watch->revision = 0;
     }
     if (!watch->known) {
-        return error_set(err, ERROR_INVALID, "changes to a store that is not known here");
+        return error_set(err, ERROR_INVALID, "changes of an unknown store");
     }
     for (uint32_t i = 0; i < changes->change_count; i++) {
         int64_t revision = changes->changes[i].revision;
@@ -292,14 +292,14 @@ static bool changes_follow(NodeWatch *watch, const Changes *changes, Error *err)
         }
         if (revision <= watch->revision || revision < watch->at) {
             return error_set(err, ERROR_INVALID,
-                             "a change of revision %" PRId64 " comes after %" PRId64, revision,
+                             "a change with revision %" PRId64 " after %" PRId64, revision,
                              watch->at > watch->revision ? watch->at : watch->revision);
         }
         watch->at = revision;
     }
     if (changes->revision < watch->revision ||
         (changes->complete && changes->revision < watch->at)) {
-        return error_set(err, ERROR_INVALID, "the revision goes back to %" PRId64,
+        return error_set(err, ERROR_INVALID, "the revision went back to %" PRId64,
                          changes->revision);
     }
     return true;
@@ -308,15 +308,14 @@ static bool changes_follow(NodeWatch *watch, const Changes *changes, Error *err)
 static bool changed(SessionNode *session, const Changes *changes, Error *err)
 {
     if (changes->watch >= session->options.watch_count) {
-        return error_set(err, ERROR_INVALID, "changes of no watch: %u", changes->watch);
+        return error_set(err, ERROR_INVALID, "changes for an unknown watch: %u", changes->watch);
     }
     NodeWatch *watch = &session->watches[changes->watch];
     if (watch->refused) {
-        return error_set(err, ERROR_INVALID, "changes of a watch that was refused: %u",
-                         changes->watch);
+        return error_set(err, ERROR_INVALID, "changes for a rejected watch: %u", changes->watch);
     }
     if (watch->ticket != 0 || watch->taken_due) {
-        return error_set(err, ERROR_INVALID, "changes before others were dealt with");
+        return error_set(err, ERROR_INVALID, "changes before the previous ones were acknowledged");
     }
     if (!changes_follow(watch, changes, err)) {
         return error_wrap(err, "watch '%s'", session->options.watches[changes->watch]);
@@ -351,7 +350,7 @@ static bool received(SessionNode *session, Str bytes, Error *err)
     }
     if ((message.kind == SERVER_HELLO) != (session->sm.state == SESSION_GREETING)) {
         return error_set(err, ERROR_INVALID, "%s hello",
-                         message.kind == SERVER_HELLO ? "another" : "something before the");
+                         message.kind == SERVER_HELLO ? "duplicate" : "message before the");
     }
     switch (message.kind) {
     case SERVER_HELLO: return greeted(session, &message.hello, err);

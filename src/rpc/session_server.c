@@ -348,7 +348,8 @@ void session_server_loaded(SessionServer *session, SessionCursor cursor, const E
     bool ours = cursor.epoch == session->epoch;
     if (session->ours && !ours) {
         Error why;
-        error_set(&why, ERROR_CONFLICT, "the node goes on in another session with new numbers");
+        error_set(&why, ERROR_CONFLICT,
+                  "the node continues in another session with new sequence numbers");
         finish(session, &why);
         return;
     }
@@ -369,14 +370,14 @@ static bool hello_came(SessionServer *session, Str bytes, Error *err)
         return false;
     }
     if (message.kind != NODE_HELLO) {
-        return error_set(err, ERROR_INVALID, "something before the hello");
+        return error_set(err, ERROR_INVALID, "message before the hello");
     }
     if (!session_protocol_choose(&message.hello, &session->protocol, err)) {
         return false;
     }
     if (!str_eq_c(message.hello.node, session->node)) {
         return error_set(err, ERROR_DENIED,
-                         "the certificate is of '%s', and the hello of '%" STR_FMT "'",
+                         "the certificate is for '%s', but the hello is from '%" STR_FMT "'",
                          session->node, STR_ARG(message.hello.node));
     }
     session->hello = ARENA_NEW(&session->hello_arena, NodeHello);
@@ -426,7 +427,7 @@ static bool taken_came(SessionServer *session, const Taken *taken, Error *err)
     if (taken->watch >= session->watch_count || !session->watches[taken->watch].telling ||
         session->watches[taken->watch].unsent.len > 0 ||
         session->watches[taken->watch].revision != taken->revision) {
-        return error_set(err, ERROR_INVALID, "changes that were not announced are acknowledged");
+        return error_set(err, ERROR_INVALID, "changes were acknowledged that were not sent");
     }
     session->watches[taken->watch].telling = false;
     session->options.ops->taken(session->options.context, taken->watch, taken->revision);
@@ -436,7 +437,7 @@ static bool taken_came(SessionServer *session, const Taken *taken, Error *err)
 static bool pong_came(SessionServer *session, const Pong *pong, Error *err)
 {
     if (!session->pinging || session->ping.len > 0 || pong->id != session->pings) {
-        return error_set(err, ERROR_INVALID, "an answer to a ping that was not sent");
+        return error_set(err, ERROR_INVALID, "answer to a ping that was not sent");
     }
     Loop *loop = session->options.loop;
     SessionPing ping = { loop_now_ms(loop) - session->ping_ms, pong->wall_ms, loop_wall_ms(loop) };
@@ -460,7 +461,7 @@ static bool message_came(SessionServer *session, Str bytes, Error *err)
         return true;
     }
     if (ok && message.kind == NODE_HELLO) {
-        ok = error_set(err, ERROR_INVALID, "another hello");
+        ok = error_set(err, ERROR_INVALID, "duplicate hello");
     } else if (ok && message.kind == NODE_TAKEN) {
         ok = taken_came(session, &message.taken, err);
     } else if (ok && message.kind == NODE_PONG) {
@@ -478,7 +479,7 @@ void session_server_message(SessionServer *session, Str message)
     if (session->sm.state == SERVER_GREETING) {
         ok = hello_came(session, message, &err);
     } else if (session->sm.state == SERVER_LOADING) {
-        ok = error_set(&err, ERROR_INVALID, "something before the answer to the hello");
+        ok = error_set(&err, ERROR_INVALID, "message before the answer to the hello");
     } else if (session->sm.state == SERVER_LIVE) {
         ok = message_came(session, message, &err);
     }

@@ -19,8 +19,7 @@ static bool is_lost(const Mending *mending, const char *name)
     if (directory_has(&mending->agent, name)) {
         return false;
     }
-    log_warning("a file of this node was lost and is created again from those of its server",
-                LOG_C("file", name));
+    log_warning("lost file of this node re-created from those of its server", LOG_C("file", name));
     return true;
 }
 

@@ -130,7 +130,7 @@ static bool make_store(Arena *arena, Loop *loop, const char *folder, const Backu
     Str opened = arena_format(arena, "%s/" BACKUP_OPENED, folder);
     Str path = arena_format(arena, "%s/%s", folder, backup_part_name(kind));
     if (kind == BACKUP_STORE && manifest->revision > STORE_REVISION_MAX - 2 * STORE_LOAD_STEP) {
-        return error_set(err, ERROR_INVALID, "it is of revision %lld, and no later ones can follow",
+        return error_set(err, ERROR_INVALID, "its revision %lld is too high to continue from",
                          (long long)manifest->revision);
     }
     if (kind == BACKUP_STORE) {
@@ -144,7 +144,7 @@ static bool make_store(Arena *arena, Loop *loop, const char *folder, const Backu
     }
     int64_t revision = store_status(*out).revision;
     return revision == manifest->revision ||
-           error_set(err, ERROR_INVALID, "it is of revision %lld, the manifest says %lld",
+           error_set(err, ERROR_INVALID, "it has revision %lld, but the manifest says %lld",
                      (long long)revision, (long long)manifest->revision);
 }
 
@@ -305,8 +305,8 @@ static bool load_ca(Arena *arena, const Directory *folder, BackupPartKind kind,
     Str subject = arena_format(arena, "CN=eden %s", manifest->cluster);
     if (!own->is_ca || !str_eq(own->subject, subject)) {
         return error_set(err, ERROR_INVALID,
-                         "%s: its certificate is not that of the CA of the cluster '%s' but of "
-                         "'%" STR_FMT "'",
+                         "%s: its certificate is not for the CA of cluster '%s' but for '%" STR_FMT
+                         "'",
                          name, manifest->cluster, STR_ARG(own->subject));
     }
     return true;
@@ -331,9 +331,9 @@ static bool judge_cas(const Look *look, const Credential *ca, const Credential *
     }
     char text[PIN_TEXT + 1];
     pin_text(issuer, text);
-    return error_set(err, ERROR_INVALID,
-                     "the CA that the store says signs certificates, %s, is not among the parts",
-                     text);
+    return error_set(
+        err, ERROR_INVALID,
+        "the CA that signs certificates according to the store, %s, is not in the backup", text);
 }
 
 static bool check_cas(Arena *arena, const Directory *folder, const Look *look, Error *err)
@@ -359,7 +359,7 @@ static bool read_settings(Arena *arena, const Directory *folder, BackupContent *
     }
     return strcmp(content->settings.cluster, content->manifest.cluster) == 0 ||
            error_set(err, ERROR_INVALID,
-                     SERVER_SETTINGS_FILE ": it is of the cluster '%s', the manifest of '%s'",
+                     SERVER_SETTINGS_FILE ": it is from cluster '%s', but the manifest says '%s'",
                      content->settings.cluster, content->manifest.cluster);
 }
 

@@ -65,7 +65,7 @@ bool controllers_are_running(const Controllers *controllers)
 static void silence_noted(void *context, const Error *err)
 {
     if (err != NULL) {
-        log_warning("since when a node is silent could not be written", LOG_C("error", err->text));
+        log_warning("cannot record when a node became silent", LOG_C("error", err->text));
     }
 }
 

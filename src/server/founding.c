@@ -99,7 +99,7 @@ void work_undo(Work *work)
     if (work->has_state && !directory_has(&work->server, SERVER_SETTINGS_FILE) &&
         directory_has(&work->agent, AGENT_STATE) &&
         !directory_remove(&work->agent, AGENT_STATE, &err)) {
-        log_warning("a file of no use stays behind", LOG_C("why", err.text));
+        log_warning("cannot remove an obsolete file", LOG_C("why", err.text));
     }
 }
 
@@ -254,11 +254,10 @@ bool work_drop_leftover(const Work *work, Error *err)
 /* A server that runs has the store still, and would save it beside what is put in its place. */
 static bool refuse_open(const char *store, Error *err)
 {
-    return !store_is_open(store) ||
-           error_set(err, ERROR_CONFLICT,
-                     "%s is lost, and a server that runs has all of it still: stop that one, which "
-                     "saves it",
-                     store);
+    return !store_is_open(store) || error_set(err, ERROR_CONFLICT,
+                                              "%s is missing, but a running server still has all "
+                                              "of it: stop that server, which saves it",
+                                              store);
 }
 
 static bool refuse_second(Work *work, Error *err)
@@ -271,8 +270,7 @@ static bool refuse_second(Work *work, Error *err)
         return refuse_open(store, err);
     }
     if (is_cluster) {
-        return error_set(err, ERROR_CONFLICT, "there is a cluster already, in %s",
-                         work->server.path);
+        return error_set(err, ERROR_CONFLICT, "a cluster already exists in %s", work->server.path);
     }
     if (lost_settings_are(&work->server)) {
         lost_settings_tell(&work->server, err);
@@ -281,7 +279,7 @@ static bool refuse_second(Work *work, Error *err)
     }
     if (is_member_elsewhere(work)) {
         return error_set(err, ERROR_CONFLICT,
-                         "this machine belongs to a cluster already; 'eden leave' takes it out");
+                         "this machine already belongs to a cluster; 'eden leave' removes it");
     }
     return true;
 }
@@ -304,13 +302,12 @@ static bool check_ports(const ServerSettings *settings, Error *err)
     }
     if (is_same_port(&health, &rpc) || is_same_port(&health, &api)) {
         return error_set(err, ERROR_INVALID,
-                         "--health needs a port of its own: on %u all else is encrypted",
+                         "--health requires a separate port: on %u everything else is encrypted",
                          (unsigned)health.port);
     }
     return !is_same_port(&rpc, &api) ||
            error_set(err, ERROR_INVALID,
-                     "nodes and those who join cannot both come to port %u; --rpc and --api need "
-                     "one each",
+                     "--rpc and --api cannot both use port %u; give each its own port",
                      (unsigned)rpc.port);
 }
 
@@ -324,8 +321,7 @@ bool work_begin(Work *work, Error *err)
                           .joined_ms = work->founding->now_ms,
                           .labels = value_missing() };
     snprintf(node->name, sizeof node->name, "%s", work->settings.node);
-    _Static_assert((int)CLUSTER_ID_TEXT <= (int)STORE_ID_MAX,
-                   "an id of a cluster is good for a store");
+    _Static_assert((int)CLUSTER_ID_TEXT <= (int)STORE_ID_MAX, "a cluster ID fits into a store");
     return enrolment_make(node->enrolment, err) && cluster_id_make(work->settings.store_id, err);
 }
 
@@ -365,7 +361,8 @@ static bool take_lock(Work *work, Error *err)
         return true;
     }
     return err->kind == ERROR_CONFLICT
-               ? error_set(err, ERROR_CONFLICT, "a cluster is being founded or restored here")
+               ? error_set(err, ERROR_CONFLICT,
+                           "a cluster is already being created or restored here")
                : false;
 }
 

@@ -9,10 +9,9 @@ static bool has_ca(const Directory *directory, Error *err)
     return directory_has(directory, SERVER_CA) ||
            error_set(err, ERROR_INVALID,
                      "%s/" SERVER_CA
-                     " is lost, the key of the CA of this cluster. Put a copy of it "
-                     "back; or move the state directory away, and 'eden backup restore FILE'. "
-                     "Without either, 'eden init' founds another cluster, and every node joins "
-                     "that",
+                     " is missing: the CA key of this cluster. Restore it from a copy; or move the "
+                     "state directory away and run 'eden backup restore FILE'. Without either, "
+                     "'eden init' creates a new cluster that every node has to join",
                      directory->path);
 }
 
@@ -35,8 +34,7 @@ bool own_files_complete(const Directory *directory, const ServerSettings *settin
         return false;
     }
     if (!serving) {
-        log_warning("the certificate of the API was lost and is created again",
-                    LOG_C("file", SERVER_SERVING));
+        log_warning("API certificate was missing; issued a new one", LOG_C("file", SERVER_SERVING));
         if (!serving_make(directory, &ca, settings, now_ms, err)) {
             return false;
         }
@@ -44,8 +42,7 @@ bool own_files_complete(const Directory *directory, const ServerSettings *settin
     if (node) {
         return true;
     }
-    log_warning("the certificate of the server was lost and is created again",
-                LOG_C("file", SERVER_NODE));
+    log_warning("server certificate was missing; issued a new one", LOG_C("file", SERVER_NODE));
     NodeMaking making = { .directory = directory,
                           .file = SERVER_NODE,
                           .ca = &ca,
@@ -68,20 +65,20 @@ void own_files_keep(const OwnFiles *files)
 {
     Error err;
     if (!write_settings(files, SETTINGS_KEPT, &err)) {
-        log_warning("no copy of the settings is kept", LOG_C("why", err.text));
+        log_warning("cannot save a copy of the settings", LOG_C("why", err.text));
     }
     if (directory_has(files->directory, FOUNDING_UNFINISHED) &&
         !directory_remove(files->directory, FOUNDING_UNFINISHED, &err)) {
-        log_warning("a file of no use stays behind", LOG_C("why", err.text));
+        log_warning("cannot remove an obsolete file", LOG_C("why", err.text));
     }
 }
 
 static bool told(const char *name, bool ok, const Error *err)
 {
     if (ok) {
-        log_warning("a file of this server was gone, and is written again", LOG_C("file", name));
+        log_warning("missing file of this server written again", LOG_C("file", name));
     } else {
-        log_error("a file of this server is gone, and cannot be written again", LOG_C("file", name),
+        log_error("file of this server is missing and cannot be written again", LOG_C("file", name),
                   LOG_C("why", err->text));
     }
     return ok;

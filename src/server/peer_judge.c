@@ -35,7 +35,8 @@ static bool check_peer(const PeerJudge *judge, const TlsPeer *peer, bool stands,
         return false;
     }
     if (node == NULL) {
-        return error_set(err, ERROR_DENIED, "'%s' is no node of this cluster", peer->identity.node);
+        return error_set(err, ERROR_DENIED, "'%s' is not a node of this cluster",
+                         peer->identity.node);
     }
     /* The enrolment is the first half of the serial number. */
     if (strncmp(node->record.enrolment, peer->serial, ENROLMENT_TEXT) != 0) {
@@ -57,9 +58,8 @@ bool peer_judge_verify(const PeerJudge *judge, const TlsPeer *peer, Error *err)
     int64_t suppressed;
     if (refusal_log_take(judge->refusals, hash_str(str_from_c(peer->identity.node)),
                          loop_now_ms(judge->loop), &suppressed)) {
-        log_info("a node is refused", LOG_C("node", peer->identity.node),
-                 LOG_C("serial", peer->serial), LOG_C("why", err->text),
-                 LOG_INT("suppressed", suppressed));
+        log_info("node rejected", LOG_C("node", peer->identity.node), LOG_C("serial", peer->serial),
+                 LOG_C("why", err->text), LOG_INT("suppressed", suppressed));
     }
     return false;
 }
@@ -95,6 +95,6 @@ bool peer_judge_is_out(const PeerJudge *judge, const Peer *peer)
     if (peer->is_local || check_peer(judge, &peer->tls, true, &node, &err)) {
         return false;
     }
-    log_info("a node is cut off", LOG_C("node", peer->tls.identity.node), LOG_C("why", err.text));
+    log_info("node disconnected", LOG_C("node", peer->tls.identity.node), LOG_C("why", err.text));
     return true;
 }

@@ -114,7 +114,7 @@ static bool as_server(Repair *repair, RepairStep *step, void *context, Error *er
     arena_init(&repair->page, ARENA_UNLIMITED);
     if (!directory_open(own, &repair->server, err)) {
         return err->kind == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "there is no cluster in %s", repair->state_dir)
+                   ? error_set(err, ERROR_NOT_FOUND, "no cluster in %s", repair->state_dir)
                    : false;
     }
     bool ok = directory_owner(&repair->server, &user, &group, err);
@@ -360,13 +360,12 @@ static bool repair_record(Repair *repair, void *context, Error *err)
         return false;
     }
     if (repair->reply.ops[0].kv_count == 0) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no key '%" STR_FMT "'",
-                         STR_ARG(work->key));
+        return error_set(err, ERROR_NOT_FOUND, "key '%" STR_FMT "' not found", STR_ARG(work->key));
     }
     int64_t revision = repair->reply.ops[0].kvs[0].mod_revision;
     Str bad = arena_copy(repair->arena, repair->reply.ops[0].kvs[0].value);
     if (check_record(repair->arena, work->key, bad, &why)) {
-        return error_set(err, ERROR_CONFLICT, "the record '%" STR_FMT "' can be read",
+        return error_set(err, ERROR_CONFLICT, "the record '%" STR_FMT "' is readable",
                          STR_ARG(work->key));
     }
     out->why = arena_copy(repair->arena, str_from_c(why.text));
@@ -375,8 +374,8 @@ static bool repair_record(Repair *repair, void *context, Error *err)
     }
     if (out->revision == 0 && !work->deletes) {
         return error_set(err, ERROR_NOT_FOUND,
-                         "the record cannot be read (%.150s), and the history has no value of it "
-                         "that can; --delete deletes it",
+                         "the record cannot be read (%.150s), and its history contains no readable "
+                         "value; --delete deletes it",
                          why.text);
     }
     StoreOp change = out->revision != 0

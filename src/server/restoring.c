@@ -191,7 +191,7 @@ static bool replace_old(Before *before, Store *store, Str old, Error *err)
     ClusterStore at = { .loop = before->loop, .store = store, .prefix = KEYS_PREFIX };
     if (before->was_there) {
         return error_set(err, ERROR_CONFLICT,
-                         "the cluster has a node '%s' already; --name takes another one",
+                         "the cluster already has a node '%s'; choose another name with --name",
                          before->work->settings.node);
     }
     nodes_remove(&at, old, 0, removed, before);
@@ -269,9 +269,9 @@ static bool sweep(Before *before, Store *store, Error *err)
     node_sweep_free(wait.sweep);
     state_free(wait.at.state);
     return read_before(before, store, err) &&
-           (!before->is_left || error_set(err, ERROR_UNAVAILABLE,
-                                          "what an earlier node '%s' has left cannot be deleted",
-                                          before->work->settings.node));
+           (!before->is_left ||
+            error_set(err, ERROR_UNAVAILABLE, "cannot delete the data of an earlier node '%s'",
+                      before->work->settings.node));
 }
 
 /* Of a name that was given before, only the enrolment of now counts. */

@@ -167,7 +167,7 @@ static void reload_tls(Server *server)
         return;
     }
     if (!set_rpc_tls(server, &err) || !set_api_tls(server, &err)) {
-        log_error("the listeners keep the certificates of before", LOG_C("why", err.text));
+        log_error("listeners continue with the previous certificates", LOG_C("why", err.text));
     }
 }
 
@@ -187,8 +187,8 @@ static bool place_to_listen(Str text, uint16_t port, Address *out, Error *err)
         return false;
     }
     if (out->port == 0) {
-        log_warning("a port in " SERVER_SETTINGS_FILE
-                    " is 0, any free one: others do not find this server again after a restart",
+        log_warning("port in " SERVER_SETTINGS_FILE
+                    " is 0, any free port: clients cannot find this server after a restart",
                     LOG_STR("address", text));
     }
     return true;
@@ -369,7 +369,7 @@ static void credentials_changed(void *context)
 static void clock_jumped(void *context, int64_t by_ms)
 {
     Server *server = context;
-    log_warning("the clock of this server has jumped", LOG_INT("by_ms", by_ms));
+    log_warning("system clock jumped", LOG_INT("by_ms", by_ms));
     roster_changed(server);
     credentials_changed(server);
     if (server->rpc != NULL) {
@@ -410,7 +410,7 @@ static void start_serving(Server *server)
 static void node_silent(void *context, const RosterNode *node)
 {
     const Server *server = context;
-    log_info("a node is silent", LOG_C("node", node->record.name));
+    log_info("node silent", LOG_C("node", node->record.name));
     controllers_node_silent(server->controllers, node);
 }
 
@@ -418,7 +418,7 @@ static void probed(void *context, const StoreReply *reply, const Error *err)
 {
     const Server *server = context;
     if (err == NULL && store_status(server->store).writable) {
-        log_info("the store can be written again");
+        log_info("store is writable again");
     }
 }
 
@@ -431,7 +431,7 @@ static void probe_store(const Server *server)
     Str key = cluster_key_probe(&arena, KEYS_PREFIX, str_from_c(server->settings.node));
     if (!store_look(server->store).writable &&
         !store_put(server->store, key, STR("1"), 0, probed, (void *)server, &err)) {
-        log_debug("the store was not tried", LOG_C("why", err.text));
+        log_debug("store not probed", LOG_C("why", err.text));
     }
 }
 
@@ -587,12 +587,11 @@ static bool read_files(Server *server, Error *err)
     if (!directory_open(own_path(server, "").data, &server->directory, err) ||
         !directory_read(&server->directory, &server->arena, SERVER_SETTINGS_FILE,
                         SERVER_SETTINGS_MAX, &text, err)) {
-        return err->kind != ERROR_NOT_FOUND            ? false
-               : lost_settings_are(&server->directory) ? lost_settings_tell(&server->directory, err)
-                                                       : error_set(err, ERROR_NOT_FOUND,
-                                                                   "there is no cluster in %s; "
-                                                                   "'eden init' founds one",
-                                                                   server->options.state_dir);
+        return err->kind != ERROR_NOT_FOUND ? false
+               : lost_settings_are(&server->directory)
+                   ? lost_settings_tell(&server->directory, err)
+                   : error_set(err, ERROR_NOT_FOUND, "no cluster in %s; 'eden init' creates one",
+                               server->options.state_dir);
     }
     return server_settings_read(&server->arena, text, &server->settings, err) ||
            error_wrap(err, "%s", server->directory.path);
@@ -625,7 +624,7 @@ static void store_lost(void *context, const StoreLoss *loss)
         server->loss = loss->why;
         mend_files(server);
     } else {
-        log_error("the store can no longer be written", LOG_C("why", loss->why.text));
+        log_error("store is no longer writable", LOG_C("why", loss->why.text));
     }
 }
 
@@ -634,7 +633,7 @@ static void store_damaged(void *context, const char *why)
 {
     const Server *server = context;
     state_check(server->state);
-    log_error("the store is damaged and takes no writes", LOG_C("why", why));
+    log_error("store is damaged and read-only", LOG_C("why", why));
 }
 
 /* Where settings are, a store is: an empty one would know none of the nodes. */

@@ -17,22 +17,21 @@ enum {
 
 bool store_identity_lost(const char *state_dir, Error *err)
 {
-    return error_set(
-        err, ERROR_NOT_FOUND,
-        "the store of this cluster is lost: there is nothing in " PLACE
-        "/store.db. Put it back, or 'eden backup restore FILE --state-dir %s'. Without "
-        "a backup the cluster cannot be had again: move the state directory away, "
-        "'eden init' founds another one, and every node joins that",
-        state_dir, state_dir);
+    return error_set(err, ERROR_NOT_FOUND,
+                     "the store of this cluster is lost: nothing found in " PLACE
+                     "/store.db. Put it back, or run 'eden backup restore FILE --state-dir %s'. "
+                     "Without a backup the cluster cannot be recovered: move the state directory "
+                     "away, and run 'eden init' to create a new one that every node has to join",
+                     state_dir, state_dir);
 }
 
 static bool refuse_foreign(const StoreIdentity *identity, Str found, Error *err)
 {
     Str shown = found.len == 0 ? STR("none") : str_slice(found, 0, ID_SHOWN);
     return error_set(err, ERROR_INVALID,
-                     "the store in " PLACE " is another one: its id is %" STR_FMT
-                     ", and that of this server %s. Move it away and put the right one there, or "
-                     "'eden backup restore FILE --state-dir %s'",
+                     "the store in " PLACE " is a different one: its ID is %" STR_FMT
+                     ", and this server expects %s. Move it away and put the right one there, or "
+                     "run 'eden backup restore FILE --state-dir %s'",
                      identity->state_dir, STR_ARG(shown), identity->settings->store_id,
                      identity->state_dir);
 }
@@ -40,7 +39,7 @@ static bool refuse_foreign(const StoreIdentity *identity, Str found, Error *err)
 static void noted(void *context, const StoreReply *reply, const Error *err)
 {
     if (err != NULL) {
-        log_warning("the id of the store could not be written", LOG_C("why", err->text));
+        log_warning("cannot write the ID of the store", LOG_C("why", err->text));
     }
 }
 

@@ -113,7 +113,8 @@ static void leave_came(GrpcCall *call, Str message)
     }
     /* Nobody leaves by an empty message. */
     if (!str_eq_c(node, identity->node)) {
-        grpc_call_finish(call, GRPC_INVALID_ARGUMENT, STR("who leaves must be named"));
+        grpc_call_finish(call, GRPC_INVALID_ARGUMENT,
+                         STR("the name of the leaving node is required"));
         return;
     }
     Leaving *leaving = memory_new(sizeof *leaving);

@@ -39,7 +39,7 @@ static void renewed(void *context, const Certified *certified, const Error *err)
     if (err == NULL) {
         renew_reply_encode(&(RenewReply){ certified->certificate, certified->bundle }, &out);
         BUG_IF(out.overflow);
-        log_info("a node has renewed its certificate", LOG_C("node", certified->own->identity.node),
+        log_info("node certificate renewed", LOG_C("node", certified->own->identity.node),
                  LOG_C("serial", certified->own->serial));
         err = grpc_call_send(call, buf_str(&out), &failure) ? NULL : &failure;
     }
@@ -56,9 +56,8 @@ static bool may_renew(PkiService *service, const char *node, Error *err)
     const RateLimit limit = { .per_second = 1, .burst = RENEW_BURST };
     int64_t now = loop_now_ms(service->settings->at.loop) / RENEW_EVERY_S;
     return rate_table_take(&service->renewals, hash_str(str_from_c(node)), limit, now, 1) ||
-           error_set(err, ERROR_LIMIT,
-                     "'%s' has renewed its certificate %d times; the next one has to wait", node,
-                     RENEW_BURST);
+           error_set(err, ERROR_LIMIT, "'%s' has renewed its certificate %d times; try again later",
+                     node, RENEW_BURST);
 }
 
 static void renew_came(GrpcCall *call, Str message)

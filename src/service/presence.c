@@ -140,8 +140,8 @@ static Seat *request_end(SeatRequest *request, bool *same_sitter)
 
 static void tell_failure(const Seat *seat, const Error *err)
 {
-    log_warning("liveness of a node could not be written, trying again soon",
-                LOG_C("node", seat->node), LOG_C("error", err->text));
+    log_warning("cannot write the liveness of a node; will retry", LOG_C("node", seat->node),
+                LOG_C("error", err->text));
 }
 
 static void evict(Seat *seat, const Error *why)
@@ -180,9 +180,9 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
     } else {
         Error why;
         if (reply->ops[0].count == 0) {
-            error_set(&why, ERROR_DENIED, "it is no node of the cluster any more");
+            error_set(&why, ERROR_DENIED, "no longer a node of the cluster");
         } else {
-            error_set(&why, ERROR_CONFLICT, "the node has a newer session at another server");
+            error_set(&why, ERROR_CONFLICT, "the node has a newer session with another server");
         }
         start_empty(seat);
         evict(seat, &why);

@@ -36,6 +36,6 @@ bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *o
         }
         return true;
     }
-    return error_set(err, ERROR_DENIED, "this server has no range '%" STR_FMT "' for nodes",
-                     STR_ARG(name));
+    return error_set(err, ERROR_DENIED,
+                     "this server does not offer the range '%" STR_FMT "' to nodes", STR_ARG(name));
 }

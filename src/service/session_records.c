@@ -76,15 +76,15 @@ static const RecordField mark_fields[] = {
     { "epoch", RECORD_TEXT, RECORD_CODED_AT(SessionMark, cursor.epoch, uint64_t, epoch_codec),
       .is_required = true, .help = "epoch of the sequence numbers" },
     { "sequence", RECORD_INT, RECORD_INT_AT(SessionMark, cursor.sequence), .is_required = true,
-      .help = "the last record that was taken" },
+      .help = "the last record that was stored" },
     { "lost", RECORD_INT, RECORD_INT_AT(SessionMark, lost), .is_required = true,
-      .help = "records of logs that the node had to drop" },
+      .help = "log records that the node had to drop" },
     { "stored", RECORD_INT, RECORD_INT_AT(SessionMark, stored), .is_printed = true,
-      .help = "bytes of its results" },
+      .help = "size of its results in bytes" },
     { "limited_ms", RECORD_INT, RECORD_INT_AT(SessionMark, limited_ms), .is_printed = true,
-      .help = "when it met a limit last" },
+      .help = "when it last exceeded a limit" },
     { "limit", RECORD_TEXT, RECORD_CODED_AT(SessionMark, limit, char *, limit_codec),
-      .is_printed = true, .is_plain = true, .help = "which one" },
+      .is_printed = true, .is_plain = true, .help = "which limit" },
     { RECORD_UNKNOWN_AT(SessionMark, unknown) },
     { 0 },
 };
@@ -126,7 +126,7 @@ static const RecordField log_fields[] = {
     { "lost", RECORD_INT, RECORD_INT_AT(LogRecord, lost), .is_required = true,
       .help = "records before it that the node had to drop" },
     { "taken_ms", RECORD_INT, RECORD_INT_AT(LogRecord, taken_ms), .is_required = true,
-      .help = "when the server took it" },
+      .help = "when the server received it" },
     { "key", RECORD_TEXT, RECORD_STR_AT(LogRecord, key), .is_required = true,
       .help = "what it is about" },
     { "text", RECORD_TEXT, RECORD_STR_AT(LogRecord, text), .is_required = true, .help = "the log" },
@@ -135,7 +135,7 @@ static const RecordField log_fields[] = {
 
 static const RecordFormat log_format = {
     .format = "eden.log/1",
-    .what = "a log of a node",
+    .what = "a log record of a node",
     .fields = log_fields,
     .size = sizeof(LogRecord),
 };
@@ -188,14 +188,14 @@ static Reason check_body(Writer *writer, const Record *record)
         .limits = { .size = SESSION_RECORD_MAX, .depth = 64, .nodes = JSON_NODES },
     };
     if (writer->bodies_bytes + record->body.len > SESSION_BODIES_BYTES) {
-        return "too much in one message";
+        return "too many bytes in one message";
     }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, JSON_ARENA);
     Value value;
     Error err;
     if (!json_parse_text(&arena, record->body, &options, &value, &err)) {
-        return "the body is no JSON";
+        return "the body is not JSON";
     }
     writer->bodies_bytes += record->body.len;
     return NULL;
@@ -204,7 +204,7 @@ static Reason check_body(Writer *writer, const Record *record)
 static Reason write_facts(Writer *writer, const Record *record)
 {
     if (record->key.len > 0) {
-        return "facts have no key";
+        return "facts must not have a key";
     }
     Reason reason = check_body(writer, record);
     if (reason == NULL) {
@@ -252,7 +252,7 @@ static Reason write_trust(Writer *writer, const Record *record)
     TrustReport report;
     Error err;
     if (!trust_report_read(&arena, record->body, &report, &err)) {
-        return "the body is no report about trust";
+        return "the body is not a trust report";
     }
     put(writer, key_for(writer, KEY_TRUST, &writer->sender->node, 1), record->body);
     return NULL;
@@ -268,7 +268,7 @@ static Reason write_status(Writer *writer, const Record *record)
     const Category *row = str_split_next(&rest, '/', &category) ? find_category(category) : NULL;
     if (row == NULL || !str_split_next(&rest, '/', &state) || !is_state(state) ||
         str_split_next(&rest, '/', &category)) {
-        return "no category and state";
+        return "not a category and state";
     }
     Reason reason = check_body(writer, record);
     if (reason != NULL) {
@@ -309,16 +309,16 @@ static Reason write_result(Writer *writer, const Record *record)
     if (slash < record->key.len) {
         step = str_from_offset(record->key, slash + 1);
         if (step.len == 0 || step.len > STEP_MAX) {
-            return "no name of a step";
+            return "not the name of a step";
         }
     }
     if (!is_run_id(run)) {
-        return "no id of a run";
+        return "not the ID of a run";
     }
     int64_t cost = (int64_t)record->body.len + NODE_RECORD_COST;
     if (writer->out->results_bytes + cost > writer->sender->results_left) {
         writer->out->results_refused = true;
-        return "the results of this node have used up their room on the server";
+        return "the results of this node have used up their quota on the server";
     }
     Reason reason = check_body(writer, record);
     if (reason != NULL) {
@@ -335,7 +335,7 @@ static Reason write_result(Writer *writer, const Record *record)
 static Reason write_log(Writer *writer, const Record *record)
 {
     if (record->body.len > SESSION_LOG_MAX) {
-        return "longer than logs may be";
+        return "the log record is too long";
     }
     Buf text = buf_make_in(writer->arena, BUF_UNLIMITED);
     record_print(&log_format,
@@ -347,7 +347,7 @@ static Reason write_log(Writer *writer, const Record *record)
                                .text = record->body },
                  &text);
     if (writer->logs_bytes + text.len > SESSION_LOGS_BYTES) {
-        return "too much in one message";
+        return "too many bytes in one message";
     }
     writer->logs_bytes += text.len;
     Str slot = arena_format(writer->arena, "%02" PRIu64, record->sequence % SESSION_LOG_SLOTS);
@@ -372,8 +372,8 @@ void session_writes_make(Arena *arena, const SessionSender *sender, const Record
             [RECORD_LOG] = write_log,
         };
         bool is_known = (unsigned)records[i].kind < COUNT_OF(kinds);
-        Reason reason = is_known ? kinds[records[i].kind](&writer, &records[i])
-                                 : "this server does not know this kind of record";
+        Reason reason =
+            is_known ? kinds[records[i].kind](&writer, &records[i]) : "unknown kind of record";
         out->unknown_count += is_known ? 0 : 1;
         out->lost = session_lost_add(out->lost, records[i].lost);
         if (reason != NULL && out->refusal_count < SESSION_REFUSALS_MAX) {

@@ -72,7 +72,7 @@ static void end(Session *session, const Error *why)
 {
     if (!session->ending) {
         session->ending = true;
-        log_info("a session ends", LOG_C("node", session->node), LOG_C("why", why->text));
+        log_info("session closed", LOG_C("node", session->node), LOG_C("why", why->text));
         grpc_call_fail(session->call, why);
     }
 }
@@ -185,9 +185,9 @@ static void apply_done(void *context, const StoreReply *reply, const Error *err)
     Error failure;
     if (err == NULL && !reply->succeeded) {
         if (reply->ops[0].count == 0) {
-            error_set(&failure, ERROR_DENIED, "it is no node of the cluster any more");
+            error_set(&failure, ERROR_DENIED, "no longer a node of the cluster");
         } else {
-            error_set(&failure, ERROR_CONFLICT, "another session of the node has taken records");
+            error_set(&failure, ERROR_CONFLICT, "another session of the node has stored records");
         }
         err = &failure;
     }
@@ -246,8 +246,7 @@ static void write_records(Session *session)
     request->refusal_count = writes.refusal_count;
     if (writes.unknown_count > 0 && !session->is_unknown_logged) {
         session->is_unknown_logged = true;
-        log_warning("records of a kind that this server does not know are refused",
-                    LOG_C("node", session->node));
+        log_warning("rejecting records of an unknown kind", LOG_C("node", session->node));
     }
     memcpy(request->refusals, writes.refusals, sizeof request->refusals);
 
@@ -300,8 +299,8 @@ static void take_or_wait(void *context)
     if (!session->is_delayed) {
         session->is_delayed = true;
         if (node_budget_may_log(session->budget)) {
-            log_warning("node exceeds its rate; its records wait", LOG_C("node", session->node),
-                        LOG_INT("delay_ms", wait));
+            log_warning("node exceeds its rate; its records are delayed",
+                        LOG_C("node", session->node), LOG_INT("delay_ms", wait));
         }
         session_server_delayed(session->machine, (uint64_t)wait);
     }
@@ -331,7 +330,7 @@ static void session_greeted(void *context, const NodeHello *hello, bool skewed)
 {
     Session *session = context;
     if (skewed) {
-        log_warning("the clocks of a node and this server differ", LOG_C("node", session->node),
+        log_warning("clock skew between node and server", LOG_C("node", session->node),
                     LOG_INT("node_ms", hello->wall_ms),
                     LOG_INT("server_ms", loop_wall_ms(session->service->options.loop)));
     }
@@ -379,7 +378,7 @@ static bool session_watch(void *context, uint32_t watch, Str name, bool reset, i
     if (!session_range(&arena, options->prefix, str_from_c(session->node), name, &feed.range,
                        err)) {
         if (node_budget_may_log(session->budget)) {
-            log_warning("a range that a node asks for is refused", LOG_C("node", session->node),
+            log_warning("rejected a range requested by a node", LOG_C("node", session->node),
                         LOG_C("why", err->text));
         }
         return false;
@@ -426,8 +425,8 @@ static void tell_away(const SessionService *service, Str node, Error *err)
     if (presence_is_left(service->presence, node, &since_ms)) {
         error_set(
             err, ERROR_UNAVAILABLE,
-            "'%" STR_FMT "' is silent since %" STR_FMT
-            ", when its session ended; it has %d seconds to come back before it counts as gone",
+            "'%" STR_FMT "' has been silent since %" STR_FMT
+            ", when its session ended; it has %d seconds to reconnect before it counts as gone",
             STR_ARG(node), STR_ARG(utc_text(&arena, since_ms)), SESSION_LEASE_S);
         return;
     }
@@ -506,12 +505,12 @@ static bool identify(const SessionService *service, const Peer *peer, Identity *
         return service->options.identify(service->options.context, peer, out, err);
     }
     *out = peer->tls.identity;
-    return peer->tls.has_identity || error_set(err, ERROR_DENIED, "sessions are for nodes");
+    return peer->tls.has_identity || error_set(err, ERROR_DENIED, "only nodes can open sessions");
 }
 
 static bool refuse_stopped(Error *err)
 {
-    return error_set(err, ERROR_UNAVAILABLE, "this server is being stopped");
+    return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
 }
 
 /* Before anything is written or logged for it. */
@@ -521,7 +520,7 @@ static bool check_rate(NodeBudget *budget, const char *node, Error *err)
         return true;
     }
     if (node_budget_may_log(budget)) {
-        log_warning("node opens too many sessions; some are refused", LOG_C("node", node));
+        log_warning("node opens too many sessions; rejecting some", LOG_C("node", node));
     }
     return error_set(err, ERROR_UNAVAILABLE, "'%s' opens too many sessions; try again later", node);
 }

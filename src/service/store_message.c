@@ -8,7 +8,7 @@
 static bool compare_in(const Eden__V1__Compare *wire, StoreCompare *out, Error *err)
 {
     if ((unsigned)wire->target > STORE_VALUE || (unsigned)wire->relation > STORE_GREATER) {
-        return error_set(err, ERROR_INVALID, "a compare of no kind");
+        return error_set(err, ERROR_INVALID, "a comparison of unknown kind");
     }
     *out = (StoreCompare){ .target = (StoreTarget)wire->target,
                            .relation = (StoreRelation)wire->relation,
@@ -44,7 +44,7 @@ static bool op_in(const Eden__V1__Operation *wire, StoreOp *out, Error *err)
                           .end = wire_bytes(wire->delete_->end),
                           .previous = wire->delete_->previous };
         return true;
-    default: return error_set(err, ERROR_INVALID, "an operation of no kind");
+    default: return error_set(err, ERROR_INVALID, "an operation of unknown kind");
     }
 }
 
@@ -73,7 +73,7 @@ bool txn_request_decode(Arena *arena, Str bytes, StoreTxn *out, Error *err)
         return false;
     }
     if (wire->n_compares > STORE_OPS_MAX) {
-        return error_set(err, ERROR_LIMIT, "more than %d compares", STORE_OPS_MAX);
+        return error_set(err, ERROR_LIMIT, "more than %d comparisons", STORE_OPS_MAX);
     }
     StoreCompare *compares = ARENA_ARRAY(arena, StoreCompare, wire->n_compares);
     for (size_t i = 0; i < wire->n_compares; i++) {

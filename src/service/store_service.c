@@ -74,7 +74,7 @@ static void answer(GrpcCall *call, const Buf *reply)
 {
     Error err;
     if (reply->overflow) {
-        error_set(&err, ERROR_LIMIT, "the answer is too large");
+        error_set(&err, ERROR_LIMIT, "the response is too large");
         grpc_call_fail(call, &err);
     } else if (!grpc_call_send(call, buf_str(reply), &err)) {
         grpc_call_fail(call, &err);
@@ -349,7 +349,7 @@ static void watch_told(void *context, const StoreBatch *batch)
 
 static bool refuse_stopped(Error *err)
 {
-    return error_set(err, ERROR_UNAVAILABLE, "this server is being stopped");
+    return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
 }
 
 static void watch_came(GrpcCall *call, Str message)

@@ -90,12 +90,11 @@ static bool read_id(Engine *engine, char out[MARK_ID_MAX], Error *err)
 static void say_loss(LocalStore *store, const char *path, int64_t revision)
 {
     store->damage.is_there = true;
-    snprintf(
-        store->damage.text, sizeof store->damage.text,
-        "%.180s lost acknowledged writes: it ends at revision %" PRId64 ", and %" PRId64
-        " was acknowledged; restore a backup ('eden backup restore FILE'), or continue without "
-        "those writes ('eden cluster repair --accept-loss')",
-        path, revision, store->mark.revision);
+    snprintf(store->damage.text, sizeof store->damage.text,
+             "%.180s lost acknowledged writes: it ends at revision %" PRId64 ", but %" PRId64
+             " was acknowledged; restore a backup ('eden backup restore FILE'), or continue "
+             "without those writes ('eden cluster repair --accept-loss')",
+             path, revision, store->mark.revision);
 }
 
 /* Once its file is open. */
@@ -209,7 +208,7 @@ bool damage_refuses(LocalStore *store, Error *err)
     pthread_mutex_lock(&store->mutex);
     bool refuses = store->damage.is_there;
     if (refuses) {
-        error_set(err, ERROR_UNAVAILABLE, "the store is damaged and takes no writes: %s",
+        error_set(err, ERROR_UNAVAILABLE, "the store is damaged and read-only: %s",
                   store->damage.text);
     }
     pthread_mutex_unlock(&store->mutex);
@@ -274,7 +273,7 @@ bool damage_find_loss(LocalStore *store, StoreAccepted *out, Error *err)
     }
     bool lost = found && state.revision < store->mark.revision;
     if (!lost && !store->damage.is_there) {
-        return error_set(err, ERROR_CONFLICT, "%s is whole; there is nothing to accept",
+        return error_set(err, ERROR_CONFLICT, "%s is not damaged; there is nothing to accept",
                          store->path);
     }
     int64_t acknowledged = lost ? store->mark.revision : state.revision;

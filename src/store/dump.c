@@ -284,7 +284,7 @@ static void fail(StoreDump *dump, const Error *err)
     Error why = *err;
     if (dump->has_begun && err->kind == ERROR_NOT_FOUND) {
         error_set(&why, ERROR_UNAVAILABLE,
-                  "the history of the store was compacted beyond revision %lld while it was read; "
+                  "the history of the store was compacted beyond revision %lld during the backup; "
                   "try again",
                   (long long)dump->head.revision);
     }

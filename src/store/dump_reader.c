@@ -60,11 +60,11 @@ static bool take_magic(StoreDumpReader *reader, Str block, Error *err)
 {
     Str rest = str_from_offset(block, STORE_DUMP_MAGIC.len);
     if (!str_starts(block, STORE_DUMP_MAGIC)) {
-        return error_set(err, ERROR_INVALID, "this is no dump of a store that this eden can read");
+        return error_set(err, ERROR_INVALID, "not a dump of a store that this eden can read");
     }
     uint64_t revision = dump_take_number(&rest, 8), len = dump_take_number(&rest, 1);
     if (revision > (uint64_t)STORE_REVISION_MAX || len == 0 || len > STORE_DUMP_ID_MAX) {
-        return damaged(reader, "its head", err);
+        return damaged(reader, "invalid header", err);
     }
     reader->head.revision = (int64_t)revision;
     sha256_add(&reader->digest, block);
@@ -76,7 +76,7 @@ static bool take_id(StoreDumpReader *reader, Str block, Error *err)
 {
     for (size_t i = 0; i < block.len; i++) {
         if (!ascii_is_name(block.data[i]) && block.data[i] != '-') {
-            return damaged(reader, "the id of the store", err);
+            return damaged(reader, "invalid store ID", err);
         }
     }
     sha256_add(&reader->digest, block);
@@ -92,7 +92,7 @@ static bool take_kind(StoreDumpReader *reader, Str block, Error *err)
     case DUMP_LEASED: expect(reader, STATE_LEASED, LEASED_HEAD); break;
     case DUMP_END: expect(reader, STATE_END, END_COUNTED + SHA256_HEX); return true;
     case DUMP_BROKEN: expect(reader, STATE_BROKEN, 2); return true;
-    default: return damaged(reader, "there is no such kind of record", err);
+    default: return damaged(reader, "unknown kind of record", err);
     }
     sha256_add(&reader->content, block);
     return true;
@@ -106,10 +106,10 @@ static bool take_key(StoreDumpReader *reader, Str block, Error *err)
     uint64_t lease = is_leased ? dump_take_number(&block, 8) : 0;
     uint64_t ttl_s = is_leased ? dump_take_number(&block, 8) : 0;
     if (key == 0 || key > STORE_KEY_MAX || value > STORE_VALUE_MAX) {
-        return damaged(reader, "the length of a record", err);
+        return damaged(reader, "invalid length of a record", err);
     }
     if (is_leased && (lease == 0 || lease > INT64_MAX || ttl_s == 0 || ttl_s > STORE_TTL_MAX)) {
-        return damaged(reader, "the lease of a record", err);
+        return damaged(reader, "invalid lease of a record", err);
     }
     reader->key_len = (size_t)key;
     reader->record = (StoreDumpRecord){ .lease = (int64_t)lease, .ttl_s = (int64_t)ttl_s };
@@ -124,7 +124,7 @@ static bool take_body(StoreDumpReader *reader, Str block, Error *err)
     record->value = str_from_offset(block, reader->key_len);
     sha256_add(&reader->content, block);
     if (reader->end.count > 0 && str_compare(buf_str(&reader->last_key), record->key) >= 0) {
-        return damaged(reader, "keys are not in their order", err);
+        return damaged(reader, "keys are not in order", err);
     }
     buf_reset(&reader->last_key);
     buf_put(&reader->last_key, record->key);
@@ -146,11 +146,10 @@ static bool take_end(StoreDumpReader *reader, Str block, Error *err)
     uint64_t count = dump_take_number(&rest, 8);
     if (!str_eq_c(str_from_offset(rest, SHA256_HEX), end->digest) ||
         !str_eq_c(str_slice(rest, 0, SHA256_HEX), end->content)) {
-        return error_set(err, ERROR_INVALID,
-                         "damaged: its records are not what was written, by their digest");
+        return error_set(err, ERROR_INVALID, "damaged: its records do not match their checksum");
     }
     if (count != (uint64_t)end->count) {
-        return error_set(err, ERROR_INVALID, "it has %lld keys, and says that there are %llu",
+        return error_set(err, ERROR_INVALID, "it has %lld keys, but says that there are %llu",
                          (long long)end->count, (unsigned long long)count);
     }
     expect(reader, STATE_WHOLE, 0);
@@ -161,7 +160,7 @@ static bool take_broken(StoreDumpReader *reader, Str block, Error *err)
 {
     uint64_t len = dump_take_number(&block, 2);
     if (len == 0 || len > STORE_DUMP_WHY_MAX) {
-        return damaged(reader, "the reason why it ends", err);
+        return damaged(reader, "invalid reason for its end", err);
     }
     expect(reader, STATE_WHY, (size_t)len);
     return true;
@@ -171,11 +170,11 @@ static bool take_why(const StoreDumpReader *reader, Str block, Error *err)
 {
     for (size_t i = 0; i < block.len; i++) {
         if (!dump_is_text(block.data[i])) {
-            return damaged(reader, "the reason why it ends", err);
+            return damaged(reader, "invalid reason for its end", err);
         }
     }
-    return error_set(err, ERROR_UNAVAILABLE, "it could not be written to its end: %" STR_FMT,
-                     STR_ARG(block));
+    return error_set(err, ERROR_UNAVAILABLE,
+                     "it is incomplete, because writing it failed: %" STR_FMT, STR_ARG(block));
 }
 
 /* --- All of it ------------------------------------------------------------------------------- */
@@ -233,6 +232,6 @@ bool store_dump_reader_is_whole(const StoreDumpReader *reader)
 bool store_dump_reader_finish(const StoreDumpReader *reader, Error *err)
 {
     return store_dump_reader_is_whole(reader) ||
-           error_set(err, ERROR_INVALID, "cut off: it ends at byte %lld, after %lld keys",
+           error_set(err, ERROR_INVALID, "truncated: it ends at byte %lld, after %lld keys",
                      (long long)reader->end.bytes, (long long)reader->end.count);
 }

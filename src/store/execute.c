@@ -26,18 +26,19 @@ static bool charge(Execution *x, size_t bytes)
 
 static bool too_large(Execution *x)
 {
-    return error_set(x->err, ERROR_LIMIT, "the answer has more than %d bytes; ask for less",
+    return error_set(x->err, ERROR_LIMIT, "the response has more than %d bytes; request less",
                      STORE_REPLY_MAX);
 }
 
 static bool check_revision(Execution *x, int64_t revision)
 {
     if (revision > x->state->revision) {
-        return error_set(x->err, ERROR_INVALID, "there is no revision %lld yet, only up to %lld",
+        return error_set(x->err, ERROR_INVALID,
+                         "revision %lld does not exist yet; the newest is %lld",
                          (long long)revision, (long long)x->state->revision);
     }
     if (revision < x->state->compacted) {
-        return error_set(x->err, ERROR_NOT_FOUND, "revision %lld was compacted, the oldest is %lld",
+        return error_set(x->err, ERROR_NOT_FOUND, "revision %lld was compacted; the oldest is %lld",
                          (long long)revision, (long long)x->state->compacted);
     }
     return true;
@@ -176,7 +177,7 @@ static bool execute_range(Execution *x, const StoreOp *op, StoreOpReply *reply)
 static bool next_id(Execution *x, int64_t *out)
 {
     if (x->next_number == INT64_C(1) << ID_BITS) {
-        return error_set(x->err, ERROR_LIMIT, "a transaction changes at most %lld keys",
+        return error_set(x->err, ERROR_LIMIT, "a transaction can change at most %lld keys",
                          1LL << ID_BITS);
     }
     *out = id_make(x->state->revision + 1, x->next_number++);
@@ -191,7 +192,7 @@ static bool previous_of(Execution *x, const KeyRow *row, StoreKv *out)
         return false;
     }
     if (change.id == 0) {
-        return error_set(x->err, ERROR_OS, "the store is damaged: a key has lost its value");
+        return error_set(x->err, ERROR_OS, "the store is damaged: a key has no value");
     }
     *out = kv_of_change(x->arena, &change, true);
     return true;
@@ -420,8 +421,7 @@ static bool check_ops(Execution *x, const StoreOp *ops, uint32_t count)
             return false;
         }
         if (!there) {
-            return error_set(x->err, ERROR_NOT_FOUND, "there is no lease %lld",
-                             (long long)op->lease);
+            return error_set(x->err, ERROR_NOT_FOUND, "lease %lld not found", (long long)op->lease);
         }
     }
     return true;
@@ -474,7 +474,7 @@ bool execute_revoke(Engine *engine, EngineState *state, int64_t lease, Arena *ar
         return false;
     }
     if (!there) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no lease %lld", (long long)lease);
+        return error_set(err, ERROR_NOT_FOUND, "lease %lld not found", (long long)lease);
     }
     int64_t count = 0;
     if (!delete_walk(&x, (KeyWalk){ .lease = lease }, NULL, &count) ||
@@ -496,7 +496,7 @@ bool execute_lease_keys(Engine *engine, int64_t lease, Arena *arena, const Str *
         return false;
     }
     if (all.bytes > STORE_REPLY_MAX) {
-        return error_set(err, ERROR_LIMIT, "the lease has more keys than an answer can hold");
+        return error_set(err, ERROR_LIMIT, "the lease has too many keys for one response");
     }
     Str *list = ARENA_ARRAY(arena, Str, all.rows.len);
     for (uint32_t i = 0; i < all.rows.len; i++) {

@@ -63,7 +63,8 @@ bool job_admit(LocalStore *store, size_t bytes, Error *err)
     }
     if (store->pending >= STORE_PENDING_MAX ||
         (store->pending > 0 && store->pending_bytes + bytes > STORE_PENDING_BYTES)) {
-        return error_set(err, ERROR_LIMIT, "%u calls wait for the store already", store->pending);
+        return error_set(err, ERROR_LIMIT, "%u calls are already waiting for the store",
+                         store->pending);
     }
     return true;
 }

@@ -144,7 +144,7 @@ void leases_told(LocalStore *store, Job *job)
     case JOB_LEASE_KEYS:
         lease = find(store, job->lease);
         if (lease == NULL && job->ok) {
-            job->ok = error_set(&job->err, ERROR_NOT_FOUND, "there is no lease %lld",
+            job->ok = error_set(&job->err, ERROR_NOT_FOUND, "lease %lld not found",
                                 (long long)job->lease);
         }
         if (lease != NULL) {
@@ -196,7 +196,7 @@ bool local_lease_grant(Store *base, int64_t ttl_s, int64_t id, bool is_reserved,
     LocalStore *store = (LocalStore *)base;
     uint32_t max = is_reserved ? STORE_LEASES_MAX : STORE_LEASES_MAX - STORE_LEASES_RESERVED;
     if (store->leases.count + store->leases.granting >= max) {
-        return error_set(err, ERROR_LIMIT, "there are %u leases already", max);
+        return error_set(err, ERROR_LIMIT, "there are already %u leases", max);
     }
     if (!job_admit(store, sizeof(Job), err)) {
         return false;
@@ -228,7 +228,7 @@ static void answer_lease(LocalStore *store, Job *job, const Lease *lease)
 {
     job->ok = lease != NULL;
     if (lease == NULL) {
-        error_set(&job->err, ERROR_NOT_FOUND, "there is no lease %lld", (long long)job->lease);
+        error_set(&job->err, ERROR_NOT_FOUND, "lease %lld not found", (long long)job->lease);
     } else {
         job->ttl_s = lease->ttl_s;
         job->remaining_s = remaining_s(lease);

@@ -173,8 +173,9 @@ static bool read_piece(StoreLoad *load, Error *err)
         return store_dump_reader_finish(&load->reader, err);
     }
     return store_dump_reader_take(&load->reader, &bytes, err) &&
-           (bytes.len == 0 || error_set(err, ERROR_INVALID, "damaged: data follows byte %lld",
-                                        (long long)load->reader.end.bytes));
+           (bytes.len == 0 ||
+            error_set(err, ERROR_INVALID, "damaged: trailing data after byte %lld",
+                      (long long)load->reader.end.bytes));
 }
 
 static void compacted(void *context, const StoreReply *reply, const Error *err)
@@ -225,7 +226,7 @@ static void looked(void *context, const StoreReply *reply, const Error *err)
     StoreLoad *load = context;
     Error full;
     if (err == NULL && reply->ops[0].count > 0) {
-        error_set(&full, ERROR_CONFLICT, "the store has %lld keys already",
+        error_set(&full, ERROR_CONFLICT, "the store already has %lld keys",
                   (long long)reply->ops[0].count);
         err = &full;
     }

@@ -15,7 +15,7 @@
 
 #define STORE_LOCK "store.lock"
 
-#define FULL_TEXT "the disk is full; only deletes are taken until there is room again"
+#define FULL_TEXT "the disk is full; only deletes are accepted until there is space again"
 #define LOST_TEXT                                    \
     "the store of this cluster is lost: " STORE_FILE \
     " or its log was removed or replaced while it was open"
@@ -258,7 +258,7 @@ static void save_lost(LocalStore *store)
     if (store->path != NULL && !store->writer_news.loss.is_saved &&
         !sqlite_engine_is_in_place(store->writer, true)) {
         rescue_run(store->writer, store->path, &store->writer_news.loss);
-        log_error("the store was lost while it was open",
+        log_error("store was lost while it was open",
                   LOG_C("why", store->writer_news.loss.why.text));
     }
 }
@@ -436,7 +436,7 @@ static bool enter(LocalStore *store, const char *directory, Error *err)
     arena_init(&arena, ARENA_UNLIMITED);
     Str found = STR_EMPTY;
     if (store->settings.existing && !store_is_there(directory)) {
-        return error_set(err, ERROR_NOT_FOUND, "%s/" STORE_FILE " is lost", directory);
+        return error_set(err, ERROR_NOT_FOUND, "%s/" STORE_FILE " is missing", directory);
     }
     if (!directory_make(directory, &store->directory, err)) {
         return false;
@@ -514,8 +514,8 @@ static bool check_snapshot(const char *path, Str digest, Error *err)
         return false;
     }
     if (digest.len > 0 && !str_eq_c(digest, found)) {
-        return error_set(err, ERROR_OS, "%s is not the file that was written: its digest is %s",
-                         path, found);
+        return error_set(err, ERROR_OS, "%s does not have the expected checksum: it is %s", path,
+                         found);
     }
     return sqlite_engine_check(path, NULL, NULL, &state, err);
 }
@@ -527,7 +527,7 @@ bool store_restore(const char *directory, const char *path, Str digest, Error *e
     LocalStore *store = make(NULL, NULL);
     bool done = enter(store, directory, err);
     if (done && directory_has(&store->directory, STORE_FILE)) {
-        done = error_set(err, ERROR_CONFLICT, "%s: there is a store already", directory);
+        done = error_set(err, ERROR_CONFLICT, "%s: a store already exists", directory);
     } else if (done) {
         const char *draft = arena_format(&arena, "%s.new%c", store->path, '\0').data;
         done = check_snapshot(path, digest, err) && file_write_private(draft, STR_EMPTY, err);
@@ -595,7 +595,7 @@ bool store_check(const char *directory, Error *err)
     if (ok && file_lock_is_held(&store->directory, STORE_LOCK)) {
         ok = error_set(err, ERROR_CONFLICT, "%s: another process has this store open", directory);
     } else if (ok && !directory_has(&store->directory, STORE_FILE)) {
-        ok = error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
+        ok = error_set(err, ERROR_NOT_FOUND, "%s: no store found", directory);
     } else if (ok) {
         store->path = path_in(directory);
         ok = sqlite_engine_check(store->path, NULL, NULL, &state, err) &&
@@ -611,7 +611,7 @@ bool store_can_accept(const char *directory, Error *err)
     StoreAccepted ignored;
     bool ok = store_is_there(directory)
                   ? enter(store, directory, err) && damage_find_loss(store, &ignored, err)
-                  : error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
+                  : error_set(err, ERROR_NOT_FOUND, "%s: no store found", directory);
     unmake(store);
     return ok;
 }
@@ -621,7 +621,7 @@ bool store_accept(const char *directory, Str key, Str value, StoreAccepted *out,
     LocalStore *store = make(NULL, NULL);
     bool ok = store_is_there(directory)
                   ? enter(store, directory, err) && damage_accept(store, key, value, out, err)
-                  : error_set(err, ERROR_NOT_FOUND, "%s: there is no store", directory);
+                  : error_set(err, ERROR_NOT_FOUND, "%s: no store found", directory);
     unmake(store);
     return ok;
 }

@@ -30,7 +30,7 @@ static bool check_key(Str key, Error *err)
         return error_set(err, ERROR_INVALID, "the key is empty");
     }
     if (key.len > STORE_KEY_MAX) {
-        return error_set(err, ERROR_LIMIT, "the key has %zu bytes, %d are allowed", key.len,
+        return error_set(err, ERROR_LIMIT, "the key has %zu bytes; at most %d are allowed", key.len,
                          STORE_KEY_MAX);
     }
     return true;
@@ -47,7 +47,7 @@ bool request_check_range(Str key, Str end, Error *err)
 static bool check_value(Str value, Error *err)
 {
     return value.len <= STORE_VALUE_MAX ||
-           error_set(err, ERROR_LIMIT, "the value has %zu bytes, %d are allowed", value.len,
+           error_set(err, ERROR_LIMIT, "the value has %zu bytes; at most %d are allowed", value.len,
                      STORE_VALUE_MAX);
 }
 
@@ -56,20 +56,20 @@ static bool check_op(const StoreOp *op, Error *err)
     switch (op->kind) {
     case STORE_RANGE:
         if (op->revision < 0 || op->limit < 0) {
-            return error_set(err, ERROR_INVALID, "a revision or limit below 0");
+            return error_set(err, ERROR_INVALID, "a revision or limit is negative");
         }
         return request_check_range(op->key, op->end, err);
     case STORE_PUT:
         if (op->end.len > 0) {
-            return error_set(err, ERROR_INVALID, "a put is of one key");
+            return error_set(err, ERROR_INVALID, "a put must have exactly one key");
         }
         if (op->lease < 0) {
-            return error_set(err, ERROR_INVALID, "a lease below 0");
+            return error_set(err, ERROR_INVALID, "a lease ID is negative");
         }
         return check_key(op->key, err) && check_value(op->value, err);
     case STORE_DELETE: return request_check_range(op->key, op->end, err);
     }
-    return error_set(err, ERROR_INVALID, "no such operation: %d", (int)op->kind);
+    return error_set(err, ERROR_INVALID, "unknown operation: %d", (int)op->kind);
 }
 
 /* The second of two changes of a key would have to be the same revision of it. */
@@ -83,7 +83,7 @@ static bool check_twice(const StoreOp *ops, uint32_t count, Error *err)
                              : false;
             if (twice) {
                 return error_set(err, ERROR_INVALID,
-                                 "a transaction changes the key of operation %u twice", i + 1);
+                                 "the transaction changes the key of operation %u twice", i + 1);
             }
         }
     }
@@ -93,7 +93,8 @@ static bool check_twice(const StoreOp *ops, uint32_t count, Error *err)
 static bool check_ops(const StoreOp *ops, uint32_t count, size_t *bytes, Error *err)
 {
     if (count > STORE_OPS_MAX) {
-        return error_set(err, ERROR_LIMIT, "%u operations, %d are allowed", count, STORE_OPS_MAX);
+        return error_set(err, ERROR_LIMIT, "%u operations; at most %d are allowed", count,
+                         STORE_OPS_MAX);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (!check_op(&ops[i], err)) {
@@ -108,7 +109,7 @@ static bool check_ops(const StoreOp *ops, uint32_t count, size_t *bytes, Error *
 static bool check_compare(const StoreCompare *compare, Error *err)
 {
     if (compare->target > STORE_VALUE || compare->relation > STORE_GREATER) {
-        return error_set(err, ERROR_INVALID, "no such comparison");
+        return error_set(err, ERROR_INVALID, "unknown comparison");
     }
     return check_key(compare->key, err) && check_value(compare->value, err);
 }
@@ -117,8 +118,8 @@ bool request_check_txn(const StoreTxn *txn, size_t *bytes, Error *err)
 {
     *bytes = 0;
     if (txn->compare_count > STORE_OPS_MAX) {
-        return error_set(err, ERROR_LIMIT, "%u comparisons, %d are allowed", txn->compare_count,
-                         STORE_OPS_MAX);
+        return error_set(err, ERROR_LIMIT, "%u comparisons; at most %d are allowed",
+                         txn->compare_count, STORE_OPS_MAX);
     }
     for (uint32_t i = 0; i < txn->compare_count; i++) {
         if (!check_compare(&txn->compares[i], err)) {
@@ -131,11 +132,11 @@ bool request_check_txn(const StoreTxn *txn, size_t *bytes, Error *err)
         return false;
     }
     if (*bytes > STORE_REQUEST_MAX) {
-        return error_set(err, ERROR_LIMIT, "the transaction has %zu bytes, %d are allowed", *bytes,
-                         STORE_REQUEST_MAX);
+        return error_set(err, ERROR_LIMIT, "the transaction has %zu bytes; at most %d are allowed",
+                         *bytes, STORE_REQUEST_MAX);
     }
     if (txn->relaxed && request_writes(txn)) {
-        return error_set(err, ERROR_INVALID, "a relaxed transaction only reads");
+        return error_set(err, ERROR_INVALID, "a relaxed transaction can only read");
     }
     return true;
 }

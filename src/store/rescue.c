@@ -74,9 +74,9 @@ void rescue_run(Engine *engine, const char *path, StoreLoss *out)
     *out = (StoreLoss){ .is_lost = true };
     if (!make_place(&arena, path, &err) || !save(engine, &places, &err)) {
         error_set(&out->why, ERROR_UNAVAILABLE,
-                  "the store of this cluster is lost: %s or the log of it was removed or replaced "
-                  "while it was open. This server has all of it still, and must not end before it "
-                  "can save it, which it tries again and again: %.200s",
+                  "the store of this cluster is lost: %s or its log was removed or replaced while "
+                  "it was open. This server still has all of it, retries saving it, and must not "
+                  "be stopped until then: %.200s",
                   path, err.text);
         return;
     }
@@ -84,8 +84,8 @@ void rescue_run(Engine *engine, const char *path, StoreLoss *out)
     bool is_free = !file_exists(path) || sqlite_engine_is_in_place(engine, false);
     if (is_free && rescue_adopt(path, &err)) {
         error_set(&out->why, ERROR_UNAVAILABLE,
-                  "%s or the log of it was removed while it was open. All that was acknowledged is "
-                  "written back there, and a server that is started now goes on with it",
+                  "%s or its log was removed while it was open. Everything acknowledged was "
+                  "written back there, and the server continues with it after a restart",
                   path);
         return;
     }
@@ -95,8 +95,9 @@ void rescue_run(Engine *engine, const char *path, StoreLoss *out)
 bool rescue_refuse(const char *path, Error *err)
 {
     return error_set(err, ERROR_CONFLICT,
-                     "%s was replaced while a server had it open, which saved its own as "
-                     "%.100s" RESCUED ". Move the first one away to go on with what was saved, or "
-                     "the second one to go on with what is there now",
+                     "%s was replaced while a server had it open, and the server saved its own "
+                     "copy as %.100s" RESCUED
+                     ". Move the first one away to continue with what was saved, or the second one "
+                     "to continue with what is there now",
                      path, strrchr(path, '/') + 1);
 }

@@ -132,7 +132,7 @@ bool space_refuses(const LocalStore *store, const Job *job, Error *err)
         return false;
     }
     error_set(err, ERROR_UNAVAILABLE,
-              "%.200s: the disk is full; only deletes are taken until there is room again",
+              "%.200s: the disk is full; only deletes are accepted until there is space again",
               store->path);
     return true;
 }

@@ -91,7 +91,7 @@ bool sqlite_sync_failure(SqliteEngine *sqlite, int code)
 {
     sqlite->engine.broken = true;
     snprintf(sqlite->engine.broken_text, sizeof sqlite->engine.broken_text,
-             "the disk failed to keep what was written (%s); writing goes on after a restart",
+             "the disk failed to store written data (%s); writing resumes after a restart",
              sqlite3_errstr(code));
     return false;
 }
@@ -233,11 +233,11 @@ static bool get_format(SqliteEngine *sqlite, int64_t *out, Error *err)
         return false;
     }
     if (application != APPLICATION_ID && (pages > 1 || *out != 0)) {
-        return error_set(err, ERROR_INVALID, "%s is no store of eden's", sqlite->path);
+        return error_set(err, ERROR_INVALID, "%s is not an eden store", sqlite->path);
     }
     if (*out > STORE_FORMAT) {
         return error_set(err, ERROR_INVALID,
-                         "%s was written by a newer eden (format %lld, this one knows %d)",
+                         "%s was written by a newer eden (format %lld, this one supports up to %d)",
                          sqlite->path, (long long)*out, STORE_FORMAT);
     }
     return true;
@@ -286,8 +286,8 @@ static bool check_schema(SqliteEngine *sqlite, Error *err)
     sqlite3_free(found);
     sqlite3_close(empty);
     return same ||
-           error_set(err, ERROR_INVALID,
-                     "%s has tables, views or triggers that are not those of eden", sqlite->path);
+           error_set(err, ERROR_INVALID, "%s has tables, views or triggers that are not from eden",
+                     sqlite->path);
 }
 
 static bool prepare(SqliteEngine *sqlite, Error *err)
@@ -327,8 +327,8 @@ bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Erro
     if (!connect(sqlite, path, SQLITE_OPEN_READWRITE, err) || !get_format(sqlite, &format, err)) {
         return false;
     }
-    if (!expect(sqlite, "PRAGMA journal_mode = WAL", "wal", "is where no log can be kept", "",
-                err) ||
+    if (!expect(sqlite, "PRAGMA journal_mode = WAL", "wal",
+                "is on a file system without support for a write-ahead log", "", err) ||
         !run_text(sqlite, "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;", err) ||
         (format == 0 && !make_tables(sqlite, err)) || !check_schema(sqlite, err) ||
         !prepare(sqlite, err) || !mark_files(sqlite, err)) {
@@ -409,7 +409,7 @@ bool sqlite_engine_check(const char *path, int (*stop)(void *context), void *con
         return false;
     }
     if (format == 0) {
-        return error_set(err, ERROR_INVALID, "%s is no store of eden's", path);
+        return error_set(err, ERROR_INVALID, "%s is not an eden store", path);
     }
     sqlite3_progress_handler(sqlite->db, stop == NULL ? 0 : PROGRESS_STEPS, stop, context);
     return expect(sqlite, "PRAGMA integrity_check(1)", "ok", "is damaged", "; " RESTORE_HINT,

@@ -68,8 +68,8 @@ static bool check_place(Engine *engine, Error *err)
     if (!engine->broken && !sqlite_engine_is_in_place(engine, true)) {
         engine->broken = engine->lost = true;
         snprintf(engine->broken_text, sizeof engine->broken_text,
-                 "the store of this cluster is lost: its file or the log of that was removed or "
-                 "replaced while it was open; nothing is written any more");
+                 "the store of this cluster is lost: its file or its log was removed or replaced "
+                 "while it was open; nothing more is written");
     }
     return !engine->broken || error_set(err, ERROR_UNAVAILABLE, "%s", engine->broken_text);
 }

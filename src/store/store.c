@@ -67,7 +67,7 @@ bool store_revision(Store *store, StoreDone *done, void *context, Error *err)
 bool store_compact(Store *store, int64_t revision, StoreDone *done, void *context, Error *err)
 {
     if (revision < 1) {
-        return error_set(err, ERROR_INVALID, "a revision below 1");
+        return error_set(err, ERROR_INVALID, "the revision must be at least 1");
     }
     return store->backend->compact(store, revision, done, context, err);
 }
@@ -78,7 +78,8 @@ static bool grant(Store *store, int64_t ttl_s, int64_t id, bool is_reserved, Sto
                   void *context, Error *err)
 {
     if (ttl_s < 1 || ttl_s > STORE_TTL_MAX || id < 0) {
-        return error_set(err, ERROR_INVALID, "a lease lasts 1 to %d seconds and has an id above 0",
+        return error_set(err, ERROR_INVALID,
+                         "a lease must last 1 to %d seconds and its ID must be positive",
                          STORE_TTL_MAX);
     }
     return store->backend->lease_grant(store, ttl_s, id, is_reserved, done, context, err);
@@ -126,7 +127,7 @@ bool store_watch(Store *store, const StoreWatchSpec *spec, StoreWatch **out, Err
         return false;
     }
     if (spec->from < 0 || spec->from > STORE_REVISION_MAX) {
-        return error_set(err, ERROR_INVALID, "a revision below 0, or larger than any can be");
+        return error_set(err, ERROR_INVALID, "the revision is negative or too large");
     }
     return store->backend->watch(store, spec, out, err);
 }

@@ -29,9 +29,10 @@ static void finish(SureTxn *sure, const StoreReply *reply, const Error *err)
 {
     Error unknown;
     if (err != NULL && sure->is_unknown) {
-        error_set(&unknown, ERROR_UNKNOWN,
-                  "the store did not say whether it was written, and may have done it: %s",
-                  err->text);
+        error_set(
+            &unknown, ERROR_UNKNOWN,
+            "outcome unknown: the store did not confirm the write, and it may have happened: %s",
+            err->text);
         err = &unknown;
     }
     *sure->link = sure->next;

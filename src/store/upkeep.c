@@ -53,11 +53,11 @@ static bool set_compacted(Engine *engine, EngineState *state, int64_t revision, 
 bool execute_compact(Engine *engine, EngineState *state, int64_t revision, Error *err)
 {
     if (revision > state->revision) {
-        return error_set(err, ERROR_INVALID, "there is no revision %lld yet, only up to %lld",
+        return error_set(err, ERROR_INVALID, "revision %lld does not exist yet; the newest is %lld",
                          (long long)revision, (long long)state->revision);
     }
     if (revision <= state->compacted) {
-        return error_set(err, ERROR_NOT_FOUND, "revision %lld was compacted already",
+        return error_set(err, ERROR_NOT_FOUND, "revision %lld is already compacted",
                          (long long)revision);
     }
     Measure gone = { .state.log_bytes = state->log_bytes, .end = id_make(revision + 1, 0) };

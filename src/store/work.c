@@ -123,7 +123,7 @@ static bool perform_grant(Engine *engine, const Job *job, Error *err)
         return false;
     }
     if (there) {
-        return error_set(err, ERROR_CONFLICT, "there is a lease %lld", (long long)job->lease);
+        return error_set(err, ERROR_CONFLICT, "lease %lld already exists", (long long)job->lease);
     }
     return engine->kind->add_lease(engine, job->lease, job->ttl_s, err);
 }

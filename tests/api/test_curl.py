@@ -89,13 +89,13 @@ def test_a_body_is_refused_before_it_is_read(server):
     json_type = "Content-Type: application/json"
     cases = (
         ("POST", "/v1/tokens", "65537", json_type, 413,
-         "a body of 65537 bytes, and this address takes 65536 at most"),
+         "request body of 65537 bytes is too large; this endpoint accepts at most 65536"),
         ("PUT", "/v1/store?key=a", "4194305", json_type, 413, "4194305"),
         ("POST", "/v1/tokens", "2", "Content-Type: text/plain", 415, "application/json"),
         ("POST", "/v1/tokens", "2", "X-None: x", 415, "application/json"),
         ("PATCH", "/v1/config/a", "2", "Content-Type: text/plain", 415,
          "application/merge-patch+json, application/json"),
-        ("GET", "/v1/nodes", "2", json_type, 400, "this address takes no body"),
+        ("GET", "/v1/nodes", "2", json_type, 400, "this endpoint does not accept a request body"),
         ("POST", "/v1/nope", "2", json_type, 404, "no such"),
     )
     for method, path, length, kind, status, said in cases:

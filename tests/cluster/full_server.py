@@ -89,7 +89,7 @@ def delete(server, key):
 def empty_while_full(server, large):
     """Room was kept back for deletes; what they free is used again, though the disk stays full."""
     status, answer = put(server, "/full/refused", "x")
-    assert status == 503 and "only deletes are taken" in str(answer), answer
+    assert status == 503 and "only deletes are accepted" in str(answer), answer
     for key in large:
         status, answer = delete(server, key)
         assert status == 200, (key, answer)
@@ -156,7 +156,7 @@ def create_in_the_end(server, name):
         status, answer = create(server, name, name)
         if status == 201:
             return answer
-        assert status == 409 and "is under way" in answer["detail"], answer
+        assert status == 409 and "is still in progress" in answer["detail"], answer
         assert time.monotonic() < end, f"{name} is taken for one under way"
 
 

@@ -21,7 +21,7 @@ def test_a_server_that_is_going_to_stop_says_so_and_goes_on(build, tmp_path):
             pass
         for status, answer in (server.ask("/readyz"), server.api("GET", "/readyz")):
             assert status == 503
-            assert answer["problems"] == [{"what": "server", "why": "it stops"}]
+            assert answer["problems"] == [{"what": "server", "why": "stopping"}]
         assert server.ask("/healthz")[0] == 200
         assert server.api("PUT", "/v1/store?key=/x", {"value": "y"})[0] == 200
         # Who asks twice does not want to wait.

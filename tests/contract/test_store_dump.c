@@ -431,7 +431,7 @@ static bool read_whole(Str bytes, size_t piece, Error *err)
             return false;
         }
         if (part.len > 0) {
-            return error_set(err, ERROR_INVALID, "data follows");
+            return error_set(err, ERROR_INVALID, "trailing data");
         }
     }
     return store_dump_reader_finish(&reader, err);
@@ -492,7 +492,7 @@ static void what_is_damaged_is_not_loaded(World *world)
     Store *target = open_target(world, 0, 0);
     Load *load = load_into(world, target, buf_str(&dump->bytes));
     assert_int_equal(load->err.kind, ERROR_INVALID);
-    assert_non_null(strstr(load->err.text, "data follows"));
+    assert_non_null(strstr(load->err.text, "trailing data"));
     store_close(target);
 }
 

@@ -349,7 +349,7 @@ static void do_sync(World *world, const char *directory, char **argv)
         check(puts < 2000, "no failure", NULL);
     }
     check(full.err.kind == ERROR_UNAVAILABLE, "another failure", &full.err);
-    check(strstr(full.err.text, "failed to keep") != NULL, "another reason", &full.err);
+    check(strstr(full.err.text, "failed to store") != NULL, "another reason", &full.err);
     check(!put_large(&full, "after", 10), "written all the same", NULL);
     check(full.err.kind == ERROR_UNAVAILABLE, "another failure", &full.err);
     check(!store_status(world->store).writable, "status", NULL);

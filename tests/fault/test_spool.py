@@ -44,8 +44,8 @@ class History:
     def check(self):
         done = subprocess.run([WRITER, "dump", self.folder], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        self.cut += done.stderr.count("cutting it")
-        assert done.stderr.count("\n") == done.stderr.count("cutting it"), done.stderr
+        self.cut += done.stderr.count("truncating it")
+        assert done.stderr.count("\n") == done.stderr.count("truncating it"), done.stderr
         epoch, last, ids = None, 0, []
         for line in done.stdout.splitlines():
             words = line.split()
@@ -58,7 +58,7 @@ class History:
             ids.append(what)
         assert ids == sorted(set(ids)), "out of order, or twice"
         lost = {what for what in self.sent if what > self.acked} - set(ids)
-        assert not lost, "records are lost"
+        assert not lost, "records lost"
         highest = max((n for e, n in self.numbers if e == epoch), default=0)
         assert last >= highest, "a number would be given again"
         self.next = max([self.next, *ids, *self.sent]) + 1
@@ -128,7 +128,7 @@ def test_a_failed_write_or_sync_is_made_up_for(history, storage_path, fault, mos
         text, errors = running.communicate()
         if running.returncode != 0:  # when it was opened
             assert "spool_writer:" in errors
-        failed += errors.count("cannot be written")
+        failed += errors.count("cannot write the spool")
         history.hear(text)
         history.check()
     assert failed > 0

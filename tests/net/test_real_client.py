@@ -55,7 +55,7 @@ def test_statuses_arrive_with_their_texts(server, client):
     assert [(one["code"], one["details"]) for one in done] == [
         (NOT_FOUND, "no such thing"),
         (9, "100 % ä\nß"),
-        (UNIMPLEMENTED, "there is no such method"),
+        (UNIMPLEMENTED, "unknown method"),
         (INVALID, "say COUNT SIZE"),
     ]
 

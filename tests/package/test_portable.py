@@ -91,4 +91,4 @@ def test_agent_and_server_run_there(run):
     """)
     value, server, *log = told.stdout.splitlines()
     assert value == "b" and server.startswith("eden ") and "eden serve" in server
-    assert any("the server has stopped" in line for line in log), log
+    assert any("server stopped" in line for line in log), log

@@ -99,7 +99,7 @@ def test_certificate_lasts_thirty_days_and_starts_a_little_before(openssl, clust
             if good:
                 judge()
             else:
-                with pytest.raises(Refused, match="expired|not yet|not good before"):
+                with pytest.raises(Refused, match="expired|not yet|not valid before"):
                     judge()
 
 
@@ -137,7 +137,7 @@ def test_wishes_of_a_request_are_not_heard(openssl, cluster, key, wish):
 def test_tampered_request_is_refused(openssl, cluster, key):
     lines = request(openssl, key).splitlines()
     lines[2] = lines[2][:10] + ("A" if lines[2][10] != "A" else "B") + lines[2][11:]
-    with pytest.raises(Refused, match="the request for a certificate: "):
+    with pytest.raises(Refused, match="the certificate request: "):
         cluster("node", "web1", text="\n".join(lines) + "\n")
 
 
@@ -145,12 +145,12 @@ def test_tampered_request_is_refused(openssl, cluster, key):
     "kind, why",
     [
         (["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], "ECDSA and SHA-256"),
-        (["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"], "another curve"),
+        (["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"], "not on the curve P-256"),
         (["-algorithm", "ED25519"], "ECDSA and SHA-256"),
         (
             ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256",
              "-pkeyopt", "ec_param_enc:explicit"],
-            "another curve",
+            "not on the curve P-256",
         ),
     ],
 )  # fmt: skip
@@ -182,7 +182,7 @@ def test_certificate_of_another_ca_is_refused_by_both(openssl, cluster, key):
     assert verify(openssl, cluster, made, ca=other).endswith(": OK\n")
     with pytest.raises(Refused):
         verify(openssl, cluster, made)
-    with pytest.raises(Refused, match="not from a CA that is trusted here"):
+    with pytest.raises(Refused, match="not from a trusted CA"):
         cluster("verify", "client", text=made)
     # Both are trusted while the CA is being rotated, though they have one name.
     assert verify(openssl, cluster, made, ca=cluster.ca + other).endswith(": OK\n")
@@ -221,7 +221,7 @@ def test_serving_certificate_is_for_its_names_only(openssl, cluster, key):
         with pytest.raises(Refused):
             verify(openssl, cluster, made, *arguments)
     # It speaks for no node.
-    with pytest.raises(Refused, match="not that of a node"):
+    with pytest.raises(Refused, match="not a node certificate"):
         cluster("verify", "server", text=made)
     with pytest.raises(Refused):
         cluster("verify", "client", text=made)
@@ -314,5 +314,5 @@ def test_handshake_needs_the_private_key(openssl, cluster, key):
                 files={"c.pem": made, "o.pem": cluster("key")})  # fmt: skip
     (cluster.folder / "mixed.pem").write_text(cluster("key") + cluster.ca)
     (cluster.folder / "mixed.pem").chmod(0o600)
-    with pytest.raises(Refused, match="not that of the certificate"):
+    with pytest.raises(Refused, match="does not match the certificate"):
         cluster("node", "web1", "", "", "mixed.pem", text=cluster("csr", text=key))

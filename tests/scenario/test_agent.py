@@ -73,7 +73,7 @@ def test_a_server_that_is_killed_is_started_again_and_the_session_resumes(cluste
     status = first.wait_status(
         lambda status: status["server"].get("pid") not in (None, killed)
         and status["session"]["state"] == "live", "another server")
-    assert status["server"]["why"] == "it was ended by SIGKILL"
+    assert status["server"]["why"] == "killed by SIGKILL"
     assert status["server"]["ends"] == 1
     assert len(servers_of(cluster.state)) == 1
 
@@ -93,7 +93,7 @@ def test_there_is_one_agent_on_a_machine(cluster, web):
     second = cluster.eden("agent", "--state-dir", web.state, "--run-dir", cluster.folder / "r2",
                           "--config-dir", web.config, check=False)
     assert second.returncode == 5
-    assert "E0831" in second.stderr and "an agent runs already" in second.stderr
+    assert "E0831" in second.stderr and "an agent is already running" in second.stderr
 
 
 def test_what_an_agent_has_to_tell_survives_its_kill(cluster, web):
@@ -141,7 +141,7 @@ def test_a_machine_that_is_no_node_waits_until_it_is(cluster):
     cluster.start()
     machine = agents.Machine(cluster, "web1")
     agent = machine.start()
-    agent.wait_for_note("'eden join' makes it one")
+    agent.wait_for_note("'eden join' adds it")
     assert machine.status()["node"] is None
     machine.join_with_token()
     machine.wait_live()
@@ -197,7 +197,7 @@ def test_hangup_makes_it_look_again(cluster, web):
     state = json.loads((web.state / "agent/node.json").read_text())
     state["servers"].append({"node": "s2", "rpc": "127.0.0.1:1", "api": "127.0.0.1:1"})
     (web.state / "agent/node.json").write_text(json.dumps(state))
-    assert "servers=2" in agent.wait_for_log("the list of servers is another one")
+    assert "servers=2" in agent.wait_for_log("list of servers changed")
     agent.process.send_signal(signal.SIGHUP)
     agent.wait_for_note("RELOADING=1")
     agent.wait_for_log("looks at its files again")
@@ -210,7 +210,7 @@ def test_a_node_that_is_no_server_is_not_taken_for_one(cluster, web):
     state["servers"][0]["node"] = "s2"
     (web.state / "agent/node.json").write_text(json.dumps(state))
     agent = web.start()
-    assert "is a node of this cluster, but no server of it" in agent.wait_for_note("no session")
+    assert "is a node of this cluster, but not a server" in agent.wait_for_note("no session")
 
 
 def test_others_than_root_may_not_ask_the_agent(cluster, web):
@@ -312,7 +312,7 @@ def test_a_file_that_is_damaged_while_it_runs_costs_no_session(cluster, web):
     web.wait_live()
     good = (web.state / "agent/node.json").read_text()
     (web.state / "agent/node.json").write_text("{")
-    agent.wait_for_log("the files of this node cannot be read")
+    agent.wait_for_log("cannot read the files of this node")
     assert web.status()["session"]["state"] == "live"
     (web.state / "agent/node.json").write_text(good)
 
@@ -331,9 +331,9 @@ def test_a_node_that_has_lost_a_file_says_which(cluster, name, how):
     agent = cluster.daemon("agent", "--state-dir", cluster.state, "--run-dir", cluster.run,
                            "--config-dir", cluster.folder / "etc")
     line = agent.wait_for_log("this machine cannot act as a node")
-    assert name in line and "put a copy of the file back, or make a backup" in line
-    assert not any("no node yet" in line for line in agent.log)
+    assert name in line and "restore the file from a copy, or make a backup" in line
+    assert not any("not a node yet" in line for line in agent.log)
     path.write_bytes(whole)
     path.chmod(0o600)
     agent.process.send_signal(signal.SIGHUP)
-    agent.wait_for_log("this machine is a node")
+    agent.wait_for_log("node membership started")

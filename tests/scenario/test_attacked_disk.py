@@ -279,7 +279,7 @@ def test_one_damaged_byte_of_the_spool_takes_no_node_out(cluster):
     wait_until(lambda: not is_alive(cluster, "web1"), "web1 is gone")
     words = ("--state-dir", state, "--run-dir", cluster.folder / "web1/run")
     agent = cluster.daemon("agent", *words, "--config-dir", cluster.folder / "web1/etc")
-    agent.wait_for_log("a part of the spool is damaged")
+    agent.wait_for_log("part of the spool is damaged")
     wait_until(lambda: is_alive(cluster, "web1"), "web1 is alive")
     assert (state / "agent/spool/spool.damaged").exists()
     done = cluster.eden("doctor", *words, "-o", "json", check=False)

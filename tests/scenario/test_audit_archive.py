@@ -169,7 +169,7 @@ def test_days_moments_and_ages_limit_it(filled):
 def test_an_archive_of_another_log_drops_nothing(filled):
     cluster = filled(1300)
     status, told = drop(cluster, 200, "ab" * 32)
-    assert status == 409 and "another hash" in told["detail"]
+    assert status == 409 and "a different hash" in told["detail"]
     assert drop(cluster, 0, "ab" * 32)[0] == 404
     assert drop(cluster, 5000, "ab" * 32)[0] == 404
     assert drop(cluster, "x", "ab" * 32)[0] == 400
@@ -201,14 +201,14 @@ def test_a_file_that_was_changed_is_found_with_its_line(filled):
     good = path.read_text()
     lines = good.splitlines(keepends=True)
     for changed, told in (
-            (good.replace('"sequence":17,', '"sequence":17 ,'), "line 18: the entry is not written"),
+            (good.replace('"sequence":17,', '"sequence":17 ,'), "line 18: the entry does not have the format"),
             ("".join([*lines[:30], lines[30].replace("Config", "Node"), *lines[31:]]),
              "line 31: the entry was changed"),
-            ("".join(lines[:50] + lines[51:]), "line 51: the entry is number 51"),
+            ("".join(lines[:50] + lines[51:]), "line 51: the entry has number 51"),
             ("".join(lines[:60]), "line 61: the log ends here"),
-            (good[:-5], "line 321: it is cut off"),
+            (good[:-5], "line 321: truncated"),
             (good + lines[1], "line 322: "),
-            ("".join(lines[1:]), "line 1: this is no archive"),
+            ("".join(lines[1:]), "line 1: this is not an archive"),
             ("", "line 1: "),
             (good.replace('"last":320', '"last":319'), "line 1: ")):
         path.write_text(changed)
@@ -290,7 +290,7 @@ def test_archives_may_overlap_when_they_are_of_one_log(filled):
     assert "goes on behind entry 400" in verify(cluster, cluster.folder / "one", rest)
     second["previous"] = head["hash"]
     rest.write_text("".join([json.dumps(second) + "\n", *lines[201:]]))
-    assert "line 201: entry 200 has another hash" in verify(cluster, cluster.folder / "one", rest,
+    assert "line 201: entry 200 has a different hash" in verify(cluster, cluster.folder / "one", rest,
                                                             code=1)
 
 

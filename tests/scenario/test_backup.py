@@ -185,7 +185,7 @@ def test_the_name_of_another_node_is_not_taken(cluster, fresh):
     join(cluster, "web1")
     create(cluster, "blue.backup")
     done = restore(cluster, "blue.backup", fresh.state, "--name", "web1", check=False)
-    assert done.returncode == 5 and "has a node 'web1' already" in done.stdout
+    assert done.returncode == 5 and "already has a node 'web1'" in done.stdout
     restore(cluster, "blue.backup", fresh.state)
 
 
@@ -289,7 +289,7 @@ def test_no_cluster_is_restored_over_another(cluster):
     create(cluster, "blue.backup")
     before = (cluster.state / "server/server.json").read_bytes()
     done = restore(cluster, "blue.backup", cluster.state, check=False)
-    assert done.returncode == 5 and "there is a cluster already" in done.stdout
+    assert done.returncode == 5 and "a cluster already exists" in done.stdout
     assert f"move {cluster.state} away" in done.stdout
     assert (cluster.state / "server/server.json").read_bytes() == before
 
@@ -337,20 +337,20 @@ def test_damage_is_told_with_its_place(cluster):
     def flipped(place):
         return data[:place] + bytes([data[place] ^ 1]) + data[place + 1:]
 
-    refused(cluster, b"", "E0872", "no backup of eden")
-    refused(cluster, b"hello\n" * 100, "no backup of eden")
-    refused(cluster, data[:50], "damaged or cut off")
-    refused(cluster, data[:LINE + 10], "cut off", "manifest")
-    refused(cluster, data[:head + 5], "cut off", "'server.json'")
-    refused(cluster, data[:-1], "cut off", "'store.dump'")
-    refused(cluster, data[:store], "cut off", "'store.dump'")
-    refused(cluster, data + b"x", "data follows")
+    refused(cluster, b"", "E0872", "not an eden backup")
+    refused(cluster, b"hello\n" * 100, "not an eden backup")
+    refused(cluster, data[:50], "damaged or truncated")
+    refused(cluster, data[:LINE + 10], "truncated", "manifest")
+    refused(cluster, data[:head + 5], "truncated", "'server.json'")
+    refused(cluster, data[:-1], "truncated", "'store.dump'")
+    refused(cluster, data[:store], "truncated", "'store.dump'")
+    refused(cluster, data + b"x", "data after the end")
     refused(cluster, flipped(LINE + 20), "damaged: the manifest")
     refused(cluster, flipped(head + 5), "damaged: the part 'server.json'")
     for place in (store, store + 1000, len(data) - 1):
-        refused(cluster, flipped(place), f"the part 'store.dump', from byte {store} of the file on")
+        refused(cluster, flipped(place), f"the part 'store.dump', starting at byte {store} of the file")
     refused(cluster, flipped(30), "damaged")
-    refused(cluster, data.replace(b"eden.backup/2 ", b"eden.backup/9 ", 1), "another version")
+    refused(cluster, data.replace(b"eden.backup/2 ", b"eden.backup/9 ", 1), "another format version")
 
 
 def test_a_manifest_that_lies_is_refused(cluster):
@@ -400,7 +400,7 @@ def test_parts_that_make_no_cluster_are_refused(cluster, eden_path):
     refused(cluster, replace_part(cluster, "ca.pem", b"hello"), "ca.pem")
     refused(cluster, replace_part(cluster, "server.json", b"{}"), "server.json")
     refused(cluster, replace_part(cluster, "store.dump", b"hello"), "store.dump")
-    refused(cluster, replace_part(cluster, "store.dump", b"hello" * 100), "store.dump", "no dump")
+    refused(cluster, replace_part(cluster, "store.dump", b"hello" * 100), "store.dump", "not a dump")
     refused(cluster, replace_part(cluster, "store.dump", b""), "store.dump")
 
 
@@ -437,7 +437,7 @@ def test_a_backup_of_the_earlier_format_is_restored(cluster, fresh):
     fresh.start()
     assert get(fresh, "/t/1") == VALUE
     assert put(fresh, "/t/new", "1") > checked["revision"]
-    refused(cluster, data[:-1], "cut off", "'store.db'", "1 bytes are missing")
+    refused(cluster, data[:-1], "truncated", "'store.db'", "1 bytes are missing")
     refused(cluster, data[:-9] + b"x" + data[-8:], "damaged: the part 'store.db'")
 
 

@@ -379,7 +379,7 @@ def test_systemd_takes_root_and_it_says_so(for_all):
                           capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT,
                           env=environment())
     assert done.returncode == 4
-    assert "--systemd takes root" in done.stderr
+    assert "--systemd requires root" in done.stderr
 
 
 def test_a_node_sees_its_own_processes_and_network_only(start):

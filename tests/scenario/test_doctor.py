@@ -288,7 +288,7 @@ def test_a_port_that_is_none_is_told_with_its_place(cluster, field, port):
     text = json.dumps(settings, indent=2)
     path.write_text(text)
     line = 1 + text[:text.index(f'"{field}"')].count("\n")
-    told = f"server.json: line {line}: '{field}': '{port}' is no port"
+    told = f"server.json: line {line}: '{field}': '{port}' is not a valid port"
     check = look(cluster)["ports"]
     assert check["state"] == "failed" and told in check["text"]
     assert "server.json" in check["fix"]

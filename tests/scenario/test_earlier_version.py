@@ -12,7 +12,7 @@ from test_permissions import ask, ask_local, bearer, make_token
 
 KINDS = ("access-token", "grants", "join-nonce", "joining", "pki", "pki-without", "token",
          "user-certificate")
-MOVED = "internal records of an earlier version were moved"
+MOVED = "moved internal records of an earlier version"
 
 
 def open_store(cluster):

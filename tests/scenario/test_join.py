@@ -94,7 +94,7 @@ def test_a_token_that_was_taken_back_is_refused(running, web):
     running.call("tokens", "revoke", made["id"])
     done = web.join("--token", made["token"], "--ca-pin", running.founded["ca_pin"], check=False)
     assert done.returncode == 4
-    assert "refuses this machine" in done.stderr
+    assert "rejected this machine" in done.stderr
 
 
 def test_without_a_token_it_waits_until_its_key_is_approved(running, web):
@@ -158,7 +158,7 @@ def test_a_join_that_is_killed_at_any_file_is_made_good_by_the_next(running, web
     process.kill()
     end(process)
     done = web.join(*words, check=False)
-    was_done = done.returncode == 5 and "node 'web1' of cluster 'blue' already" in done.stderr
+    was_done = done.returncode == 5 and "already node 'web1' of cluster 'blue'" in done.stderr
     assert done.returncode == 0 or was_done
     web.start()
     web.wait_live()
@@ -181,7 +181,7 @@ def test_a_node_does_not_join_twice(running, web):
     web.join_with_token()
     done = web.join("--ca-pin", running.founded["ca_pin"], check=False)
     assert done.returncode == 5
-    assert "'eden leave' takes it out" in done.stderr
+    assert "'eden leave' removes it" in done.stderr
 
 
 def test_a_name_that_is_taken_is_refused(running, web):
@@ -189,7 +189,7 @@ def test_a_name_that_is_taken_is_refused(running, web):
         "--ca-pin", running.founded["ca_pin"], "--token", agents.make_token(running)["token"],
         check=False)
     assert done.returncode == 4
-    assert "a node called 's1' is there already" in done.stderr
+    assert "node 's1' already exists" in done.stderr
 
 
 SHIFT = """

@@ -31,7 +31,7 @@ def is_there(cluster, key):
 
 
 def lead(server):
-    server.wait_for_log("this server leads the cluster")
+    server.wait_for_log("this server is now the leader")
 
 
 def test_a_server_leads_again_after_a_stop_and_after_a_kill(cluster):
@@ -55,14 +55,14 @@ def test_a_server_that_stops_leaves_no_leader_behind(cluster):
     server = cluster.start()
     lead(server)
     assert server.stop() == 0
-    server.wait_for_log("no longer leads")
+    server.wait_for_log("no longer the leader")
 
 
 def test_the_key_of_the_leader_cannot_be_put_or_deleted(cluster):
     lead(cluster.start())
     before = term(cluster)
     put = cluster.call("put", KEY, "mine", "--force", check=False)
-    assert put.returncode == 4 and "cannot be changed as keys" in put.stderr, put
+    assert put.returncode == 4 and "cannot be changed directly" in put.stderr, put
     deleted = json.loads(ask(cluster, f"/v1/store?key={KEY}", "-X", "DELETE"))
     assert deleted["status"] == 403, deleted
     assert term(cluster) == before

@@ -106,7 +106,7 @@ def test_a_name_that_the_certificate_has_not_is_told_with_those_that_it_has(home
     thread.join()
     listener.close()
     assert done.returncode == 4
-    assert "mismatch: it is for " in done.stderr and "127.0.0.1" in done.stderr
+    assert "mismatch: it is valid for " in done.stderr and "127.0.0.1" in done.stderr
     assert "'eden login https://NAME:PORT --name prod'" in done.stderr
     assert "'eden pki renew --serving'" in done.stderr
 
@@ -127,7 +127,7 @@ def test_what_speaks_no_tls_is_told(home, front):
     thread.join()
     listener.close()
     assert done.returncode == 3
-    assert "no TLS" in done.stderr and "port" in done.stderr
+    assert "does not support TLS" in done.stderr and "port" in done.stderr
 
 
 def test_a_token_to_join_with_is_told_apart(home, front):
@@ -240,7 +240,7 @@ def test_a_name_that_nobody_has_is_exit_code_3(logged_in):
     logged_in.file.write_text(json.dumps(context))
     done = logged_in("nodes", "list")
     assert done.returncode == 3 and "error[E0810]" in done.stderr
-    assert "the name has no address" in done.stderr and "is the name right?" in done.stderr
+    assert "host name not found" in done.stderr and "is the name right?" in done.stderr
     done = logged_in("login", "no-such-host.invalid:4444", "--ca-pin", logged_in.pin,
                      env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 3 and "is the name right?" in done.stderr

@@ -17,8 +17,8 @@ SERVER = ["server/node.pem", "server/serving.pem", "server/server.json.kept",
 UNNEEDED = ["agent/founding"]
 # What is said of the others, and what to do.
 TOLD = {
-    "server/server.json": ("server.json is lost", "Put a copy of it back, such as server.json.kept"),
-    "server/ca.pem": ("ca.pem is lost", "Put a copy of it back"),
+    "server/server.json": ("server.json is missing", "Restore it from a copy, such as server.json.kept"),
+    "server/ca.pem": ("ca.pem is missing", "Restore it from a copy"),
     "server/store/store.db": ("the store of this cluster is lost", "Put it back"),
 }
 
@@ -182,7 +182,7 @@ def test_a_node_that_is_no_server_says_what_to_do(cluster, name):
     kept = path.read_bytes()
     path.unlink()
     line = start(node).wait_for_log(f"agent/{name}")
-    assert "put a copy of" in line and "'eden join'" in line
+    assert "from a copy" in line and "'eden join'" in line
     assert f"agent/{name}" in node.wait_status(lambda status: status["node"] is None, "why")["why"]
     assert node.agent.stop() == 0
     path.write_bytes(kept)

@@ -85,7 +85,7 @@ def test_the_agent_tells_why_there_is_no_server(cluster):
     lose(cluster)
     agent = cluster.daemon("agent", "--state-dir", cluster.state, "--run-dir", cluster.run,
                            "--config-dir", cluster.folder / "etc")
-    assert LOST in agent.wait_for_log("is started again")
+    assert LOST in agent.wait_for_log("server exited; restarting it")
     done = subprocess.run(["curl", "-sS", "--unix-socket", cluster.run / "agent.sock",
                            "http://eden/v1/agent"], capture_output=True, text=True, check=True)
     assert LOST in json.loads(done.stdout)["server"]["why"]
@@ -130,7 +130,7 @@ def test_who_is_revoked_stays_out_of_a_restored_store_and_others_come_back(clust
                            "--config-dir", folder / "etc")
     again.wait_for_log("revoked")
     # Its session is not in the backup: the server that leads notes since when it is gone.
-    wait_until(lambda: "'web2' is silent since" in
+    wait_until(lambda: "'web2' has been silent since" in
                cluster.call("nodes", "ping", "web2", check=False).stderr, "web2 is noted as silent")
 
 
@@ -159,7 +159,7 @@ def test_a_restore_that_was_killed_is_done_again(cluster, backup):
 def test_a_store_that_is_there_is_not_restored_over(cluster, backup):
     done = cluster.eden("backup", "restore", backup, "--state-dir", cluster.state, "--user", "root",
                         check=False)
-    assert done.returncode != 0 and "there is a cluster already" in done.stderr
+    assert done.returncode != 0 and "a cluster already exists" in done.stderr
     assert cluster.eden("init", "--cluster", "blue", "--user", "root", "--state-dir", cluster.state,
                         check=False).returncode != 0
     cluster.start()
@@ -173,8 +173,8 @@ def test_the_store_of_another_cluster_is_refused(cluster, backup):
     foreign = (other / "server/store/store.db").read_bytes()
     (store_of(cluster) / "store.db").write_bytes(foreign)
     said = serve(cluster)
-    assert "is another one: its id is" in said and "eden backup restore" in said
-    assert "is another one" in checks(cluster)["server"]["text"]
+    assert "is a different one: its ID is" in said and "eden backup restore" in said
+    assert "is a different one" in checks(cluster)["server"]["text"]
     lose(cluster)
     cluster.eden("backup", "restore", backup, "--state-dir", cluster.state, "--user", "root")
     cluster.start()
@@ -230,7 +230,7 @@ def test_a_store_that_is_taken_away_while_it_is_open_is_put_back(cluster, how, e
     else:
         assert cluster.server.process.wait(timeout=daemons.LIMIT) != 0
         failure = (cluster.run / "server/failure").read_text()
-        assert "is written back there" in failure and str(store_of(cluster)) in failure
+        assert "was written back there" in failure and str(store_of(cluster)) in failure
     cluster.start()
     assert get(cluster, "/t/kept") == "yes"
     put(cluster, "/t/after", "yes")
@@ -274,13 +274,13 @@ def test_of_two_stores_the_operator_chooses(cluster, backup):
 
 @pytest.mark.parametrize("how", ["moved", "the directory"])
 def test_a_store_that_cannot_be_saved_keeps_its_server(cluster, how):
-    """What only this process has must not end with it: nor the key of the CA, and the settings."""
+    """What only this process has must not be stopped with it: nor the key of the CA, and the settings."""
     cluster.start()
     put(cluster, "/t/kept", "yes")
     before = (cluster.state / "server/ca.pem").read_bytes()
     TAKEN[how](cluster.state / "server")
     assert write_until_refused(cluster)[0] == []
-    assert "must not end" in cluster.server.wait_for_log("can no longer be written")
+    assert "must not be stopped" in cluster.server.wait_for_log("no longer writable")
     assert get(cluster, "/t/kept") == "yes"
     listed = cluster.call("nodes")
     assert "s1" in listed.stdout and "this may be out of date since" in listed.stderr

@@ -449,7 +449,7 @@ def test_revoking_ends_a_session_that_stands(cluster):
     alive(cluster, "web1", "web2")
     cluster.call("pki", "revoke", "web1")
     agents[0].daemon.wait_for_log("no session")
-    for text in ("a node is cut off node=web1", "a node is refused node=web1"):
+    for text in ("node disconnected node=web1", "node rejected node=web1"):
         cluster.server.wait_for_log(text)
     assert [agent.count("session established") for agent in agents] == [1, 1]
     assert agents[1].count("no session") == 0

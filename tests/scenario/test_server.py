@@ -63,7 +63,7 @@ def test_a_second_cluster_is_not_founded_over_the_first(cluster):
     before = (cluster.state / "server/ca.pem").read_bytes()
     done = cluster.eden("init", "--state-dir", cluster.state, "--user", "root", check=False)
     assert done.returncode == 5
-    assert "there is a cluster already" in done.stderr
+    assert "a cluster already exists" in done.stderr
     assert (cluster.state / "server/ca.pem").read_bytes() == before
 
 
@@ -80,7 +80,7 @@ def test_one_port_for_both_is_refused(eden, tmp_path):
     done = eden("init", "--state-dir", tmp_path / "state", "--user", "root",
                 "--rpc", "127.0.0.1:4711", "--api", "127.0.0.1:4711")
     assert done.returncode == 1
-    assert "--rpc and --api need one each" in done.stderr
+    assert "--rpc and --api cannot both use port" in done.stderr
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_a_port_in_use_is_told(cluster):
 def test_what_operators_change_is_in_the_log_with_who_did_it(cluster):
     cluster.start()
     cluster.call("tokens", "create")
-    line = cluster.server.wait_for_log("a request is done")
+    line = cluster.server.wait_for_log("request completed")
     assert "verb=create kind=Token" in line and f"(uid {os.getuid()})" in line
 
 

@@ -165,7 +165,7 @@ def test_the_key_of_the_server_can_do_nothing_else_there(cluster, machine):
          f"UserKnownHostsFile={known}", "-p", str(machine.port), "127.0.0.1", "touch", "/tmp/pwned"],
         input="{}", capture_output=True, text=True)
     assert done.returncode != 0
-    assert "the question of the server" in done.stderr
+    assert "the question from the server" in done.stderr
 
 
 def test_a_wrong_host_key_is_refused_and_both_are_shown(cluster, machine, tmp_path):
@@ -190,7 +190,7 @@ def test_a_host_key_of_another_kind_is_refused(cluster, machine):
     other = (machine.folder / "ecdsa.pub").read_text().strip()
     status, done = approve(cluster, machine, host_keys=[other])
     assert status == 403, done
-    assert "of another kind" in done["detail"]
+    assert "of another type" in done["detail"]
 
 
 def test_a_new_host_key_is_accepted_when_that_is_said_and_told(cluster, machine):
@@ -219,7 +219,7 @@ def test_a_machine_without_eden_is_told(cluster, machine):
     (machine.folder / "bin/eden").unlink()
     status, done = approve(cluster, machine, host_keys=[machine.host_key])
     assert status == 503
-    assert "there is no eden on 127.0.0.1" in done["detail"]
+    assert "eden not found on 127.0.0.1" in done["detail"]
 
 
 def test_somebody_else_who_asks_for_the_name_is_not_let_in(cluster, machine, tmp_path):
@@ -253,7 +253,7 @@ def test_a_machine_that_was_told_of_another_ca_refuses(cluster, machine):
     wish.write_text(json.dumps(kept))
     status, done = approve(cluster, machine, host_keys=[machine.host_key])
     assert status == 409
-    assert "another CA" in done["detail"]
+    assert "a different CA" in done["detail"]
     assert not (machine.state / "agent/joining/trusted.pem").exists()
 
 

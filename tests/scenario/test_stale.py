@@ -121,24 +121,24 @@ def test_a_disk_that_hangs(cluster, disk):
     web1, web2 = join(cluster, "web1"), join(cluster, "web2")
     cluster.call("pki", "revoke", "web2")
     web2.wait_for_log("revoked")
-    cluster.server.wait_for_log("this server leads the cluster")
+    cluster.server.wait_for_log("this server is now the leader")
     put(cluster, "/t/before", "yes")
     known = ["s1", "web1", "web2"]
     disk.becomes("hang")
     thread, came = write_soon(cluster, "/t/hanging")
-    cluster.server.wait_for_log("the store is unavailable; serving what is known")
+    cluster.server.wait_for_log("store unavailable; serving the last known state")
     check_stale(cluster, known)
     assert not came  # neither refused nor acknowledged
-    cluster.server.wait_for_log("no longer leads the cluster")
+    cluster.server.wait_for_log("no longer the leader")
     # Changes are refused at once, with the reason.
     for method, target, body in (("PUT", "/v1/store?key=/t/refused", {"value": "x"}),
                                  ("DELETE", "/v1/nodes/web1", None),
                                  ("POST", "/v1/tokens", {"spec": {}})):  # fmt: skip
         status, answer = ask(cluster, method, target, body)
-        assert status == 503 and "the store is unavailable since" in answer["detail"], answer
-        assert "does not answer" in answer["detail"]
+        assert status == 503 and "the store has been unavailable since" in answer["detail"], answer
+        assert "does not respond" in answer["detail"]
     done = cluster.call("nodes", "label", "web1", "role=web", check=False)
-    assert done.returncode == 3 and "the store is unavailable since" in done.stderr
+    assert done.returncode == 3 and "the store has been unavailable since" in done.stderr
     # The session lasts: the node is asked through it, and has not come again.
     assert "answer" in cluster.call("nodes", "ping", "web1").stdout
     assert not any("session ended" in line or "lost" in line for line in web1.log), web1.log
@@ -153,7 +153,7 @@ def test_a_disk_that_hangs(cluster, disk):
     assert get(cluster, "/t/hanging") == "x" and get(cluster, "/t/refused") is None
     put(cluster, "/t/after", "yes")
     assert is_alive(cluster, "web1")
-    wait_until(lambda: sum("this server leads the cluster" in line for line in cluster.server.log) >= 2,
+    wait_until(lambda: sum("this server is now the leader" in line for line in cluster.server.log) >= 2,
                "it leads again")
 
 
@@ -165,7 +165,7 @@ def test_facts_audit_and_keys_are_read_while_the_disk_hangs(cluster, disk):
     facts = look(cluster, "/v1/facts/web1")[1]["status"]["os"]
     disk.becomes("hang")
     thread, came = write_soon(cluster, "/t/hanging")
-    cluster.server.wait_for_log("the store is unavailable; serving what is known")
+    cluster.server.wait_for_log("store unavailable; serving the last known state")
     since = is_stale(cluster)
     for target, found in (("/v1/facts/web1", lambda one: one["status"]["os"] == facts),
                           ("/v1/facts", lambda some: "web1" in names(some)),
@@ -184,7 +184,7 @@ def test_facts_audit_and_keys_are_read_while_the_disk_hangs(cluster, disk):
 
 def test_a_disk_that_is_read_only(cluster, disk):
     join(cluster, "web1")
-    cluster.server.wait_for_log("this server leads the cluster")
+    cluster.server.wait_for_log("this server is now the leader")
     put(cluster, "/t/before", "yes")
     known = ["s1", "web1"]
     disk.becomes("EROFS")
@@ -194,7 +194,7 @@ def test_a_disk_that_is_read_only(cluster, disk):
     assert get(cluster, "/t/before") == "yes"
     status, ready, _ = look(cluster, "/readyz")
     assert ready["problems"][0]["condition"] == "unwritable", ready
-    cluster.server.wait_for_log("no longer leads the cluster")
+    cluster.server.wait_for_log("no longer the leader")
     disk.recovers()  # which is noticed although nobody writes
     check_current(cluster, known)
     assert get(cluster, "/t/refused") is None

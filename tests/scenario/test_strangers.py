@@ -110,7 +110,7 @@ def test_who_approves_says_which_of_two_keys(running, stranger):
     assert "2 machines ask to join as 'web1'" in done.stderr
     assert web.pin in done.stderr and stranger.pin in done.stderr
     done = running.call("nodes", "approve", "web1", "--key", web.pin[:7 + 8], check=False)
-    assert "at least the first 16 digits" in done.stderr
+    assert "at least its first 16 digits" in done.stderr
     done = running.call("nodes", "approve", "web1", "--address", "192.0.2.7", check=False)
     assert "no machine asks to join as 'web1' from 192.0.2.7" in done.stderr
     running.call("nodes", "approve", "web1", "--key", web.pin[:7 + 16])
@@ -130,7 +130,7 @@ def test_refused_joins_do_not_fill_the_log(running, stranger):
     assert stranger.send(connection, wrong)[0] == 400  # the proof is of another text
 
     def logged():
-        return [line for line in running.server.log if "join refused" in line]
+        return [line for line in running.server.log if "join request rejected" in line]
 
     repeat(stranger, stranger.request("web7"), 600)
     assert 0 < len(logged()) <= 60

@@ -141,7 +141,7 @@ static void gives_up(void *context)
     End *end = context;
     Link *link = end->link;
     link->busy++;
-    tell_end(end, "the peer does not answer");
+    tell_end(end, "the peer has stopped responding");
     link->busy--;
     free_if_left(link);
 }

@@ -146,7 +146,7 @@ static void one_that_ends_is_started_again(void **state)
     }
     KeeperStatus status = server_keeper_status(f->keeper);
     assert_int_equal(status.state, KEEPER_WAITING);
-    assert_string_equal(status.why, "it exited with 3");
+    assert_string_equal(status.why, "exited with status 3");
     assert_int_equal(starts(f), 2);
     stop(f);
 }
@@ -182,7 +182,7 @@ static void a_server_that_is_gone_is_not_started(void **state)
         world_pass(&f->world, 1);
     }
     assert_int_equal(starts(f), 1);
-    assert_string_equal(server_keeper_status(f->keeper).why, "it exited with 1");
+    assert_string_equal(server_keeper_status(f->keeper).why, "exited with status 1");
 }
 
 /* The CA says that there was a cluster, and so these were lost. */
@@ -200,7 +200,7 @@ static void settings_that_are_lost_are_shown(void **state)
     while (server_keeper_status(f->keeper).state != KEEPER_ABSENT) {
         world_pass(&f->world, 1);
     }
-    assert_non_null(strstr(server_keeper_status(f->keeper).why, "server.json is lost"));
+    assert_non_null(strstr(server_keeper_status(f->keeper).why, "server.json is missing"));
 }
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -110,7 +110,7 @@ static void methods_that_do_not_fit_are_told_to_who_may_use_others(void **state)
     ask(f, "POST", "/v1/nodes/web1", "");
     expect(f, 405, "code", "method");
     assert_string_equal(f->allow, "GET, PUT, PATCH, DELETE");
-    expect(f, 405, "detail", "this address has GET, PUT, PATCH, DELETE, and nothing else");
+    expect(f, 405, "detail", "method not allowed; this endpoint supports GET, PUT, PATCH, DELETE");
     ask(f, "GET", "/v1/join", "");
     expect(f, 405, "code", "method");
     assert_string_equal(f->allow, "POST");
@@ -135,10 +135,11 @@ static void requests_that_make_no_sense_are_refused(void **state)
     ask(f, "GET", "/v1/nodes", "{}");
     expect(f, 400, "code", "invalid");
     ask_as(f, "POST", "/v1/tokens", "application/x-www-form-urlencoded", STR("uses=1"));
-    expect(f, 415, "detail", "the body must have a Content-Type of: application/json");
+    expect(f, 415, "detail", "the Content-Type of the body must be one of: application/json");
     ask_as(f, "PATCH", "/v1/config/cluster", "text/plain", STR("{}"));
     expect(f, 415, "detail",
-           "the body must have a Content-Type of: application/merge-patch+json, application/json");
+           "the Content-Type of the body must be one of: application/merge-patch+json, "
+           "application/json");
     ask_as(f, "POST", "/v1/tokens", "Application/JSON; charset=utf-8", STR("{}"));
     expect(f, 201, "metadata.kind", "Token");
     ask(f, "POST", "/v1/tokens", "{");
@@ -150,7 +151,8 @@ static void requests_that_make_no_sense_are_refused(void **state)
     char *large = arena_alloc_zero(&f->scratch->arena, ROUTE_BODY_MAX + 2);
     memset(large, ' ', ROUTE_BODY_MAX + 1);
     ask(f, "POST", "/v1/tokens", large);
-    expect(f, 413, "detail", "a body of 65537 bytes, and this address takes 65536 at most");
+    expect(f, 413, "detail",
+           "request body of 65537 bytes is too large; this endpoint accepts at most 65536");
     ask(f, "PUT", "/v1/store?key=%2Fa", large);
     expect(f, 400, "code", "invalid");
 }
@@ -164,7 +166,7 @@ static void objects_are_made_changed_and_deleted(void **state)
     expect(f, 200, "metadata.kind", "ConfigList");
     assert_int_equal(field(f, "items").list->len, 0);
     ask(f, "GET", "/v1/config/cluster", "");
-    expect(f, 404, "detail", "there is no Config 'cluster'");
+    expect(f, 404, "detail", "Config 'cluster' not found");
     ask(f, "PUT", "/v1/config/cluster",
         "{\"metadata\":{\"labels\":{\"a\":\"1\"}},\"spec\":{\"title\":\"Blue\"}}");
     expect(f, 201, "metadata.name", "cluster");
@@ -218,7 +220,8 @@ static void a_change_may_want_that_there_is_an_object_or_none(void **state)
     f->said = (HttpCallField){ "If-Match", STR("*") };
     for (size_t i = 0; i < COUNT_OF(methods); i++) {
         ask(f, methods[i], "/v1/config/cluster", i < 2 ? "{}" : "");
-        expect(f, 412, "detail", "it is not there, and 'If-Match' wants that it is");
+        expect(f, 412, "detail",
+               "the object does not exist, but 'If-Match: *' requires that it does");
     }
     f->said = (HttpCallField){ 0 };
     ask(f, "PATCH", "/v1/config/cluster", "{\"metadata\":{\"revision\":7}}");
@@ -231,7 +234,8 @@ static void a_change_may_want_that_there_is_an_object_or_none(void **state)
     expect(f, 201, "spec.title", "Blue");
     for (size_t i = 0; i < COUNT_OF(methods); i++) {
         ask(f, methods[i], "/v1/config/cluster", i < 2 ? "{\"spec\":{}}" : "");
-        expect(f, 412, "detail", "it is there, and 'If-None-Match' wants that it is not");
+        expect(f, 412, "detail",
+               "the object exists, but 'If-None-Match: *' requires that it does not");
     }
     f->said.value = STR("\"7\"");
     ask(f, "PUT", "/v1/config/cluster", "{}");
@@ -277,11 +281,11 @@ static void all_that_is_wrong_with_an_object_is_told(void **state)
     expect(f, 400, "problems.1.detail", "there is no such field; did you mean 'title'?");
     expect(f, 400, "problems.2.pointer", "/spec/color");
     ask(f, "PUT", "/v1/config/cluster", "{\"metadata\":{\"kind\":\"Role\"}}");
-    expect(f, 400, "detail", "/metadata/kind: must be 'Config' at this address");
+    expect(f, 400, "detail", "/metadata/kind: must be 'Config' at this endpoint");
     expect(f, 400, "problems.0.pointer", "/metadata/kind");
     ask(f, "PUT", "/v1/config/cluster", "{\"metadata\":{\"name\":\"other\"}}");
     expect(f, 400, "problems.0.pointer", "/metadata/name");
-    expect(f, 400, "problems.0.detail", "must be the name that the address has");
+    expect(f, 400, "problems.0.detail", "must be the name in the URL");
     ask(f, "PATCH", "/v1/config/cluster", "{\"metadata\":{\"name\":7}}");
     expect(f, 400, "problems.0.pointer", "/metadata/name");
     ask(f, "PUT", "/v1/config/cluster", "{\"spec\":[]}");
@@ -306,12 +310,12 @@ static void what_is_wrong_around_the_spec_hides_nothing(void **state)
         "\"metadata\":{\"name\":\"Big\",\"lables\":{},\"revision\":\"7\",\"kind\":\"Role\"},"
         "\"spec\":{\"titel\":\"x\"}}");
     expect(f, 400, "problems.0.pointer", "/apiVersion");
-    expect(f, 400, "problems.0.detail", "belongs into 'metadata'");
+    expect(f, 400, "problems.0.detail", "belongs in 'metadata'");
     expect(f, 400, "problems.0.part", "name");
     expect(f, 400, "problems.1.pointer", "/kind");
-    expect(f, 400, "problems.1.detail", "belongs into 'metadata'");
+    expect(f, 400, "problems.1.detail", "belongs in 'metadata'");
     expect(f, 400, "problems.2.pointer", "/title");
-    expect(f, 400, "problems.2.detail", "belongs into 'spec'");
+    expect(f, 400, "problems.2.detail", "belongs in 'spec'");
     expect(f, 400, "problems.3.pointer", "/sepc");
     expect(f, 400, "problems.3.detail", "there is no such field; did you mean 'spec'?");
     expect(f, 400, "problems.4.pointer", "/metadata/lables");
@@ -323,7 +327,7 @@ static void what_is_wrong_around_the_spec_hides_nothing(void **state)
     assert_int_equal(field(f, "problems").list->len, 9);
     ask(f, "POST", "/v1/tokens",
         "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"purpose\":\"access\",\"uses\":1}}");
-    expect(f, 400, "problems.0.detail", "the server gives it one");
+    expect(f, 400, "problems.0.detail", "is assigned by the server");
     expect(f, 400, "problems.1.pointer", "/spec/uses");
     expect(f, 400, "problems.2.pointer", "/spec/roles");
     ask(f, "PUT", "/v1/roles/web", "{\"spec\":7}");
@@ -353,7 +357,7 @@ static void what_is_null_is_not_given(void **state)
 {
     Fixture *f = *state;
     ask(f, "POST", "/v1/tokens", "{\"spec\":{\"purpose\":\"access\",\"roles\":null}}");
-    expect(f, 400, "detail", "/spec/roles: a token for the API needs one at least");
+    expect(f, 400, "detail", "/spec/roles: an API token requires at least one");
     ask(f, "POST", "/v1/tokens", "{\"spec\":{\"uses\":null,\"roles\":null,\"life\":null}}");
     expect(f, 201, "spec.purpose", "join");
     assert_int_equal(field(f, "spec.uses").integer, 1);
@@ -460,7 +464,7 @@ static void tokens_are_made_listed_and_taken_back(void **state)
     expect(f, 400, "problems.0.pointer", "/spec/life");
     expect(f, 400, "problems.1.pointer", "/spec/uses");
     ask(f, "POST", "/v1/tokens", "{\"spec\":{\"roles\":[\"admin\"]}}");
-    expect(f, 400, "detail", "/spec/roles: a token to join with has none");
+    expect(f, 400, "detail", "/spec/roles: not allowed for a join token");
 }
 
 /* All of it is told at once, with the place of each. */
@@ -505,7 +509,7 @@ static void what_a_kind_does_not_keep_is_refused(void **state)
     ask(f, "POST", "/v1/tokens",
         "{\"metadata\":{\"labels\":{\"team\":\"web\"},\"annotations\":{\"a\":\"b\"}}}");
     expect(f, 400, "problems.0.pointer", "/metadata/labels");
-    expect(f, 400, "problems.0.detail", "a Token has none");
+    expect(f, 400, "problems.0.detail", "not supported for kind Token");
     expect(f, 400, "problems.1.pointer", "/metadata/annotations");
     ask(f, "GET", "/v1/tokens", "");
     assert_int_equal(field(f, "items").list->len, 0);
@@ -694,7 +698,7 @@ static void keys_come_page_by_page(void **state)
     ask(f, "GET", "/v1/keys?only=values", "");
     expect(f, 400, "code", "invalid");
     ask(f, "GET", "/v1/keys?limit=1001", "");
-    expect(f, 400, "detail", "'limit' is a number from 1 to 1000");
+    expect(f, 400, "detail", "'limit' must be a number from 1 to 1000");
     ask(f, "DELETE", "/v1/keys?prefix=/p/", "");
     assert_int_equal(field(f, "deleted").integer, 5);
     ask(f, "GET", "/v1/keys", "");

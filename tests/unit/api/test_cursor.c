@@ -56,7 +56,7 @@ static void it_is_good_for_no_other_list(void **state)
         assert_int_equal(err.kind, ERROR_INVALID);
     }
     assert_false(cursor_read(arena, &stranger, &nodes, text, &place, &err));
-    assert_non_null(strstr(err.text, "from the beginning"));
+    assert_non_null(strstr(err.text, "from the first page"));
 }
 
 static void what_was_changed_is_none(void **state)

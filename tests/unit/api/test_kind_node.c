@@ -36,7 +36,7 @@ static void a_machine_joins_is_labeled_and_removed(void **state)
     ask(f, "POST", "/v1/nodes/web1/approve", "{\"key\":\"0000000000000000\"}");
     expect(f, 409, "code", "conflict");
     ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"role\":\"web\"}}}");
-    expect(f, 409, "detail", "'web1' is no member yet; approve it first");
+    expect(f, 409, "detail", "'web1' has not joined yet; approve it first");
     ask(f, "POST", "/v1/nodes/web1/approve", body);
     expect(f, 200, "metadata.kind", "Node");
     expect(f, 200, "status.state", "approved");
@@ -55,7 +55,7 @@ static void a_machine_joins_is_labeled_and_removed(void **state)
     ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":null}}");
     assert_int_equal(field(f, "metadata.labels").map->len, 0);
     ask(f, "GET", "/v1/nodes/web2", "");
-    expect(f, 404, "detail", "there is no node 'web2'; did you mean 'web1'?");
+    expect(f, 404, "detail", "node 'web2' not found; did you mean 'web1'?");
     ask(f, "DELETE", "/v1/nodes/web1", "");
     expect(f, 200, "format", "eden.done/1");
     ask(f, "GET", "/v1/nodes/web1", "");
@@ -218,8 +218,8 @@ static void pages_of_nodes_follow_one_another(void **state)
     ((char *)(uintptr_t)target.data)[end] = target.data[end] == 'A' ? 'B' : 'A';
     ask(f, "GET", target.data, "");
     expect(f, 400, "detail",
-           "'continue' is not what a page of this list with this selector said; ask again from "
-           "the beginning");
+           "'continue' does not belong to this list with this selector; start again from the first "
+           "page");
     p256_private_free(key);
 }
 
@@ -405,11 +405,11 @@ static void a_node_is_asked_when_it_has_a_session(void **state)
     key = join_as_node(f);
     f->is_away = true;
     ask(f, "POST", "/v1/nodes/web1/ping", "");
-    expect(f, 503, "detail", "'web1' is silent, and it is not known since when");
+    expect(f, 503, "detail", "'web1' is silent, since an unknown time");
     ask(f, "PUT", "/v1/store?key=/eden/nodes/web1/silent",
         "{\"value\":\"{\\\"format\\\":\\\"eden.silent/1\\\",\\\"since_ms\\\":1800000000000}\"}");
     ask(f, "POST", "/v1/nodes/web1/ping", "");
-    expect(f, 503, "detail", "'web1' is silent since 2027-01-15T08:00:00Z");
+    expect(f, 503, "detail", "'web1' has been silent since 2027-01-15T08:00:00Z");
     /* The store learns of a session a moment later than the server. */
     f->is_away = false;
     ask(f, "POST", "/v1/nodes/web1/ping", "");
@@ -484,9 +484,9 @@ static void facts_are_objects_with_the_labels_of_their_node(void **state)
     Fixture *f = *state;
     P256Private *key = join_as_node(f);
     ask(f, "GET", "/v1/facts/web1", "");
-    expect(f, 404, "detail", "'web1' has never sent facts; does 'eden agent' run there?");
+    expect(f, 404, "detail", "'web1' has never sent facts; is 'eden agent' running there?");
     ask(f, "GET", "/v1/facts/web2", "");
-    expect(f, 404, "detail", "there is no node 'web2'; did you mean 'web1'?");
+    expect(f, 404, "detail", "node 'web2' not found; did you mean 'web1'?");
     put_key(f, "/eden/facts/web1", "{\"cpus\": 4}");
     ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"role\":\"web\"}}}");
     assert_true(field(f, "status.facts").boolean);

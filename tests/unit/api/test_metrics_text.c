@@ -14,12 +14,11 @@ static void samples_of_a_metric_stand_together(void **state)
     metrics_text_int(&text, METRIC_NODES, odd, 2, -1);
     metrics_text_us(&text, METRIC_PROCESS_CPU, NULL, 0, 12000034);
     assert_str(buf_str(&out),
-               "# HELP eden_nodes Nodes of the cluster, and machines that ask to become one.\n"
+               "# HELP eden_nodes Nodes of the cluster, and machines that wait to be approved.\n"
                "# TYPE eden_nodes gauge\n"
                "eden_nodes{state=\"alive\"} 3\n"
                "eden_nodes{a=\"x\\\"y\\\\z\\n\",b=\"\xef\xbf\xbd\"} -1\n"
-               "# HELP process_cpu_seconds_total Time of the processor, of the program and of the "
-               "kernel for it.\n"
+               "# HELP process_cpu_seconds_total User and system CPU time.\n"
                "# TYPE process_cpu_seconds_total counter\n"
                "process_cpu_seconds_total 12.000034\n");
     assert_bug(metrics_text_int(&text, METRIC_NODES, &alive, 1, 3));

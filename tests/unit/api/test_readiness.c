@@ -24,28 +24,26 @@ static void what_is_missing_is_named(void **state)
         { { .is_writable = true, .leader = "s1" }, false, READY("true,\"problems\":[]}") },
         { { .is_writable = true, .now_ms = 200, .certificates = &good, .certificate_count = 1 },
           false,
-          READY("false,\"problems\":[{\"what\":\"certificate serving\",\"why\":\"it has "
-                "expired\"}]}") },
+          READY("false,\"problems\":[{\"what\":\"certificate serving\",\"why\":\"expired\"}]}") },
         { { .is_writable = true, .now_ms = 99, .certificates = &good, .certificate_count = 1 },
           false,
-          READY("false,\"problems\":[{\"what\":\"certificate serving\",\"why\":\"it is not good "
-                "yet; the clock may be behind\"}]}") },
+          READY("false,\"problems\":[{\"what\":\"certificate serving\",\"why\":\"not valid yet; "
+                "the system clock may be slow\"}]}") },
         { { .is_writable = true, .stops = true },
           false,
-          READY("false,\"problems\":[{\"what\":\"server\",\"why\":\"it stops\"}]}") },
+          READY("false,\"problems\":[{\"what\":\"server\",\"why\":\"stopping\"}]}") },
         { { .why_not = "/var/lib/eden: the disk is full" },
           false,
-          READY("false,\"problems\":[{\"what\":\"store\",\"why\":\"it cannot be written\"}]}") },
+          READY("false,\"problems\":[{\"what\":\"store\",\"why\":\"not writable\"}]}") },
         { { .condition = "damaged", .why_not = "/var/lib/eden/store.db is damaged" },
           false,
-          READY("false,\"problems\":[{\"what\":\"store\",\"why\":\"it cannot be written\","
+          READY("false,\"problems\":[{\"what\":\"store\",\"why\":\"not writable\","
                 "\"condition\":\"damaged\"}]}") },
         { { .is_writable = true,
             .stale_since = "2027-01-15T08:00:00Z",
             .stale_why = "disk I/O error" },
           false,
-          READY("false,\"problems\":[{\"what\":\"store\",\"why\":\"it does not "
-                "answer\",\"condition\":"
+          READY("false,\"problems\":[{\"what\":\"store\",\"why\":\"not responding\",\"condition\":"
                 "\"unavailable\"}],\"stale_since\":\"2027-01-15T08:00:00Z\"}") },
         { { .is_writable = true,
             .stale_since = "2027-01-15T08:00:00Z",
@@ -63,7 +61,7 @@ static void what_is_missing_is_named(void **state)
               "\"lost\"}],\"stale_since\":\"2027-01-15T08:00:00Z\"}") },
         { { .why_not = "/var/lib/eden: the disk is full", .stops = true },
           true,
-          READY("false,\"problems\":[{\"what\":\"server\",\"why\":\"it stops\"},"
+          READY("false,\"problems\":[{\"what\":\"server\",\"why\":\"stopping\"},"
                 "{\"what\":\"store\",\"why\":\"/var/lib/eden: the disk is full\"}]}") },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -28,7 +28,7 @@ static void each_trouble_has_its_own_remedy(void **state)
     says(ERROR_DENIED, "mismatch: " TLS_IS_FOR " eden1", "", "prod",
          "'eden login https://NAME:PORT --name prod'");
     says(ERROR_DENIED, "expired: " TLS_IS_GOOD " 2026", "", "prod", "'timedatectl'");
-    says(ERROR_DENIED, TLS_NOT_LET_IN ": our certificate is revoked", "", "prod",
+    says(ERROR_DENIED, TLS_NOT_LET_IN ": its certificate is revoked", "", "prod",
          "'eden login --name prod' takes a new token");
     says(ERROR_DENIED, "untrusted: " TLS_SHOWS " the pin", "https://a:1338", "prod",
          "'eden login https://a:1338 --name prod --ca-pin sha256:...'");

@@ -95,7 +95,7 @@ static void what_is_wrong_is_told_with_its_place(void **state)
         const char *rules, *pointer, *detail;
     } rows[] = {
         { "{}", "/spec/rules", "a list of rules" },
-        { "[1]", "/spec/rules/0", "is an object" },
+        { "[1]", "/spec/rules/0", "must be an object" },
         { "[{\"verbs\":[\"aprove\"],\"kinds\":[\"Node\"]}]", "/spec/rules/0/verbs/0",
           "did you mean 'approve'?" },
         { "[{\"verbs\":[\"fly\"],\"kinds\":[\"Node\"]}]", "/spec/rules/0/verbs/0",
@@ -105,7 +105,7 @@ static void what_is_wrong_is_told_with_its_place(void **state)
         { "[{\"verbs\":[\"get\"]}]", "/spec/rules/0/kinds", "a list of kinds" },
         { "[{\"verbs\":[],\"kinds\":[\"Node\"]}]", "/spec/rules/0/verbs", "a list of verbs" },
         { "[{\"verbs\":\"get\",\"kinds\":[\"Node\"]}]", "/spec/rules/0/verbs", "a list of verbs" },
-        { "[{\"verbs\":[7],\"kinds\":[\"Node\"]}]", "/spec/rules/0/verbs/0", "is a text" },
+        { "[{\"verbs\":[7],\"kinds\":[\"Node\"]}]", "/spec/rules/0/verbs/0", "must be a string" },
         { "[{\"verbs\":[\"a b\\u001b\"],\"kinds\":[\"Node\"]}]", "/spec/rules/0/verbs/0",
           "not 'a b\\x1b'" },
         { "[{\"verb\":[\"get\"],\"kinds\":[\"Node\"],\"verbs\":[\"get\"]}]", "/spec/rules/0",
@@ -117,7 +117,7 @@ static void what_is_wrong_is_told_with_its_place(void **state)
         { "[{\"verbs\":[\"get\"],\"kinds\":[\"Node\"],\"selector\":\"!(server.os == 'x')\"}]",
           "/spec/rules/0/selector", "only names and labels" },
         { "[{\"verbs\":[\"get\"],\"kinds\":[\"Node\"],\"selector\":5}]", "/spec/rules/0/selector",
-          "is a text" },
+          "must be a string" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         AccessRole out;
@@ -180,7 +180,7 @@ static void what_no_rule_allows_is_denied_with_what_it_would_need(void **state)
     World *world = *state;
     assert_int_equal(decide(world, &access_role_viewer, NULL, "approve", "Node"), ACCESS_DENIED);
     assert_string_equal(world->decision.reason,
-                        "needs a role with 'approve' on Node; you have: viewer");
+                        "requires a role that allows 'approve' on Node; you have: viewer");
     assert_false(allows(world, "web1", NULL));
     assert_int_equal(
         decide(world, &access_role_viewer, role(world, "web-team", "[]"), "approve", "Node"),
@@ -238,7 +238,7 @@ static void selectors_narrow_and_any_of_them_will_do(void **state)
     assert_false(allows(world, "db1", "{\"dc\":\"fra\"}"));
     assert_false(allows(world, "web1", "{\"role\":\"webb\"}"));
     assert_false(allows(world, "web1", NULL));
-    assert_non_null(strstr(world->decision.reason, "that selects this one"));
+    assert_non_null(strstr(world->decision.reason, "and selects this object"));
     assert_int_equal(decide(world, web, not_fra, "delete", "Role"), ACCESS_DENIED);
     /* A rule without one makes the others needless. */
     assert_int_equal(decide(world, web, &access_role_operator, "delete", "Node"), ACCESS_ALLOWED);

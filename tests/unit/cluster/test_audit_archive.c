@@ -88,10 +88,10 @@ static void what_was_changed_is_told_by_its_line(void **state)
            100, NULL, "line 5: the entry was changed");
     Str fourth = arena_join(&lines->arena, lines->lines[4], STR("\n"), STR_EMPTY);
     expect(change(lines, text, arena_copy_c(&lines->arena, fourth), ""), 100, NULL,
-           "line 4: the entry is number 5");
+           "line 4: the entry has number 5");
     expect(change(lines, text, "\"who\":\"ann\"", "\"who\": \"ann\""), 100, NULL,
-           "line 2: the entry is not written as the log writes");
-    expect(str_slice(text, 0, text.len - 1), 100, NULL, "line 8: it is cut off");
+           "line 2: the entry does not have the format of the log");
+    expect(str_slice(text, 0, text.len - 1), 100, NULL, "line 8: truncated");
     expect(str_slice(text, 0, text.len - lines->lines[8].len - 1), 100, NULL,
            "line 8: the log ends here");
     Str more = arena_join(&lines->arena, text, lines->lines[9], STR("\n"));
@@ -100,10 +100,11 @@ static void what_was_changed_is_told_by_its_line(void **state)
     expect(change(lines, text, "\"previous\":\"", "\"previous\":\"0"), 100, NULL, "line 1: ");
     expect(change(lines, text, "archive/1", "archive/2"), 100, NULL, "eden.audit-archive/2");
     expect(change(lines, text, "\"blue\"", "\"../b\""), 100, NULL, "line 1: ");
-    expect(STR("hello\n"), 100, NULL, "line 1: this is no archive");
+    expect(STR("hello\n"), 100, NULL, "line 1: this is not an archive");
     expect(STR_EMPTY, 100, NULL, "line 1: the file is empty");
     archive.last = 7; /* and the hash is still that of the eighth */
-    expect(text_of(lines, &archive), 100, NULL, "line 7: the log should end with another entry");
+    expect(text_of(lines, &archive), 100, NULL,
+           "line 7: the log should end with a different entry");
 }
 
 static void long_lines_end_it(void **state)
@@ -115,7 +116,7 @@ static void long_lines_end_it(void **state)
     for (int i = 0; i <= AUDIT_ENTRY_MAX; i++) {
         buf_put_char(&text, 'x');
     }
-    expect(buf_str(&text), 1000, NULL, "line 2: it is longer than any entry");
+    expect(buf_str(&text), 1000, NULL, "line 2: longer than any entry");
 }
 
 static void marks_are_looked_at_where_they_stand(void **state)
@@ -129,7 +130,7 @@ static void marks_are_looked_at_where_they_stand(void **state)
         memcpy(mark.hash, lines->hashes[at], sizeof mark.hash);
         expect(text, 1000, &mark, NULL);
         memcpy(mark.hash, lines->hashes[at == 0 ? 1 : at - 1], sizeof mark.hash);
-        snprintf(wrong, sizeof wrong, "line %llu: entry %llu has another hash",
+        snprintf(wrong, sizeof wrong, "line %llu: entry %llu has a different hash",
                  (unsigned long long)at - 1, (unsigned long long)at);
         expect(text, 1000, &mark, at >= 2 && at <= 7 ? wrong : NULL);
     }
@@ -144,7 +145,7 @@ static void archives_follow_each_other(void **state)
     assert_true(audit_archive_follows(&first, &second, &err));
     assert_true(audit_archive_follows(&first, &over, &err));
     assert_false(audit_archive_follows(&first, &gap, &err));
-    assert_string_equal(err.text, "entries 5 to 6 are in no archive before it");
+    assert_string_equal(err.text, "entries 5 to 6 are missing from the archives before it");
     assert_false(audit_archive_follows(&first, &inner, &err));
     snprintf(second.cluster, sizeof second.cluster, "green");
     assert_false(audit_archive_follows(&first, &second, &err));

@@ -126,12 +126,12 @@ static void a_changed_entry_is_found(void **state)
     static const struct {
         const char *old, *new, *what;
     } rows[] = {
-        { "web1", "web2", "its hash is another" },
-        { "it burns", "it burnt", "its hash is another" },
-        { "\"asked\"", "\"failed\"", "its hash is another" },
-        { "\"sequence\":3", "\"sequence\":4", "is number 4" },
-        { "{", "{ ", "not written as the log writes" },
-        { "\"verb\"", "\"x\":1,\"verb\"", "not written as the log writes" },
+        { "web1", "web2", "its hash does not match" },
+        { "it burns", "it burnt", "its hash does not match" },
+        { "\"asked\"", "\"failed\"", "its hash does not match" },
+        { "\"sequence\":3", "\"sequence\":4", "has number 4" },
+        { "{", "{ ", "does not have the format of the log" },
+        { "\"verb\"", "\"x\":1,\"verb\"", "does not have the format of the log" },
         { "\"who\":\"ci", "\"who\":\"ci\",\"who\":\"di", "cannot be read" },
         { "}", "", "cannot be read" },
         { "eden.audit/1", "eden.audit/2", "cannot be read" },
@@ -177,7 +177,7 @@ static void gaps_and_ends_are_found(void **state)
     chain = verify(world, 1);
     expect_break(&chain, 1, "missing: 1 to 1");
     chain = verify(world, LINES);
-    expect_break(&chain, LINES, "the log ends here, and should go on to 6");
+    expect_break(&chain, LINES, "the log ends here, but should continue to 6");
     /* More than the head says. */
     world->head.sequence = 4;
     chain = verify(world, 0);
@@ -186,7 +186,7 @@ static void gaps_and_ends_are_found(void **state)
     world->head.sequence = LINES;
     world->head.hash[0] = world->head.hash[0] == '0' ? '1' : '0';
     chain = verify(world, 0);
-    expect_break(&chain, LINES, "end with another entry");
+    expect_break(&chain, LINES, "end with a different entry");
 }
 
 static void a_chain_can_begin_later(void **state)

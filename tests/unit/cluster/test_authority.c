@@ -294,9 +294,9 @@ static void what_it_cannot_follow_is_said_and_changes_nothing(void **state)
     assert_true(rotation_begin(authority_rotation(f->authority), &unknown, 1, &rotation, &err));
     write_rotation(f, &rotation);
     expect_state(f, ROTATION_STEADY);
-    assert_non_null(strstr(authority_unreadable(f->authority), "is not here"));
+    assert_non_null(strstr(authority_unreadable(f->authority), "is missing here"));
     put_value(f, cluster_key_rotation(&f->world.arena, PREFIX), STR("damaged"));
-    assert_non_null(strstr(authority_unreadable(f->authority), "cannot be read"));
+    assert_non_null(strstr(authority_unreadable(f->authority), "cannot read the record"));
     assert_int_equal(f->failure.kind, ERROR_NONE);
     Rotation steady = rotation_steady(&f->first, 1);
     write_rotation(f, &steady);
@@ -590,7 +590,7 @@ static void it_goes_on_without_a_node_that_is_left(void **state)
     begin(f);
     expect_wait(f, ROTATION_DISTRIBUTE, "does not trust");
     authority_leave(f->authority, STR("web2"), world_done, &f->world);
-    world_expect(&f->world, ERROR_NOT_FOUND, "no node 'web2'");
+    world_expect(&f->world, ERROR_NOT_FOUND, "node 'web2' not found");
     authority_leave(f->authority, STR("s1"), world_done, &f->world);
     world_expect(&f->world, ERROR_CONFLICT, "is a server");
     authority_leave(f->authority, STR("web1"), world_done, &f->world);
@@ -621,7 +621,7 @@ static void there_is_one_rotation_at_a_time(void **state)
     begin(f);
     Pin next = authority_rotation(f->authority)->next;
     authority_begin(f->authority, world_done, &f->world);
-    world_expect(&f->world, ERROR_CONFLICT, "being rotated already");
+    world_expect(&f->world, ERROR_CONFLICT, "already being rotated");
     restart(f);
     assert_true(pin_equal(&authority_rotation(f->authority)->next, &next));
 }

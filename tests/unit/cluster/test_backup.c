@@ -188,7 +188,7 @@ static void nothing_may_follow(void **state)
     make(&file);
     buf_put_char(&file, '\0');
     assert_false(read_in(buf_str(&file), 100000, &taken, &err));
-    assert_non_null(strstr(err.text, "data follows"));
+    assert_non_null(strstr(err.text, "data after the end"));
     clear(&taken);
     buf_clear(&file);
 }
@@ -215,7 +215,7 @@ static void the_place_is_told(void **state)
     file.data[file.len - 1] ^= 1;
     assert_false(read_in(buf_str(&file), 100000, &taken, &err));
     assert_non_null(strstr(err.text, format == 1 ? "the part 'store.db', bytes "
-                                                 : "the part 'store.dump', from byte "));
+                                                 : "the part 'store.dump', starting at byte "));
     clear(&taken);
     buf_clear(&file);
 }

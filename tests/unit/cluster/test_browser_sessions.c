@@ -95,7 +95,7 @@ static void one_token_does_not_take_the_sessions_of_all(void **state)
     assert_true(credentials_by_session(f->credentials, &f->secret, loop_wall_ms(f->world.at.loop),
                                        &session, &err));
     browser_sessions_create(&f->world.at, &many, session_refused, f);
-    world_expect(&f->world, ERROR_LIMIT, "this credential has 200 browser sessions already");
+    world_expect(&f->world, ERROR_LIMIT, "this credential already has 200 browser sessions");
     browser_sessions_create(&f->world.at, &other, session_made, f);
     world_expect(&f->world, ERROR_NONE, NULL);
     browser_sessions_delete(&f->world.at, &session, world_done, &f->world);

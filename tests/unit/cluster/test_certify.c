@@ -132,7 +132,7 @@ static void a_request_becomes_a_node(void **state)
     assert_true(trust_report_read(&f->world.arena, said.value, &report, &err));
     assert_true(trust_report_trusts(&report, &f->ca.chain.items[0].pin));
     certify_admit(&f->settings, STR("web1"), make_csr(f), certified, f);
-    expect(f, ERROR_CONFLICT, "is there already");
+    expect(f, ERROR_CONFLICT, "already exists");
     certify_admit(&f->settings, STR("Web1"), make_csr(f), certified, f);
     expect(f, ERROR_INVALID, NULL);
     certify_admit(&f->settings, STR("web2"), STR("x"), certified, f);
@@ -145,7 +145,7 @@ static void without_its_cas_nothing_is_certified(void **state)
     Fixture *f = *state;
     certify_admit(&f->settings, STR("web1"), make_csr(f), certified, f);
     f->settings.cas = NULL;
-    expect(f, ERROR_UNAVAILABLE, "stops");
+    expect(f, ERROR_UNAVAILABLE, "stopping");
     assert_false(
         world_get(&f->world, cluster_key_node(&f->world.arena, PREFIX, STR("web1"))).there);
 }
@@ -178,7 +178,7 @@ static void who_is_out_gets_nothing(void **state)
     Str web1 = str_from_c(arena_copy_c(&f->world.arena, str_from_c(record_of(f, "web1").serial)));
     Str web2 = str_from_c(arena_copy_c(&f->world.arena, str_from_c(record_of(f, "web2").serial)));
     certify_renew(&f->settings, STR("web3"), web1, make_csr(f), certified, f);
-    expect(f, ERROR_DENIED, "no node");
+    expect(f, ERROR_DENIED, "not a node");
     certify_renew(&f->settings, STR("web1"), web2, make_csr(f), certified, f);
     expect(f, ERROR_DENIED, "joined again");
     certify_renew(&f->settings, STR("web1"), STR("4a"), make_csr(f), certified, f);

@@ -195,7 +195,7 @@ static void one_is_read_alone(void **state)
     add(f, "bb");
     expect_one(f, "bb");
     assert_string_equal(f->listed, "bb");
-    expect_none(f, "cc", ERROR_NOT_FOUND, "there is no pass 'cc'");
+    expect_none(f, "cc", ERROR_NOT_FOUND, "pass 'cc' not found");
     expect_none(f, "../../x", ERROR_INVALID, "two letters");
 }
 
@@ -204,7 +204,7 @@ static void an_id_is_given_once(void **state)
     Fixture *f = *state;
     add(f, "aa");
     add_until(f, "aa", NOW_MS + 1);
-    world_expect(&f->world, ERROR_CONFLICT, "same id");
+    world_expect(&f->world, ERROR_CONFLICT, "same ID");
 }
 
 static void what_is_taken_back_is_gone(void **state)
@@ -215,7 +215,7 @@ static void what_is_taken_back_is_gone(void **state)
     world_expect(&f->world, ERROR_NONE, NULL);
     expect_list(f, "", 9, "");
     take_back(f, "aa", 0);
-    world_expect(&f->world, ERROR_NOT_FOUND, "there is no pass 'aa'");
+    world_expect(&f->world, ERROR_NOT_FOUND, "pass 'aa' not found");
     take_back(f, "../../x", 0);
     world_expect(&f->world, ERROR_INVALID, NULL);
 }
@@ -276,7 +276,7 @@ static void there_are_so_many_and_no_more(void **state)
         add(f, ids[i]);
     }
     add_until(f, "ff", NOW_MS + 1000);
-    world_expect(&f->world, ERROR_LIMIT, "there are 5 passes already; revoke some");
+    world_expect(&f->world, ERROR_LIMIT, "there are already 5 passes; revoke some");
     expect_list(f, "", 9, "aa bb cc dd ee");
     take_back(f, "cc", 0);
     world_expect(&f->world, ERROR_NONE, NULL);
@@ -314,7 +314,7 @@ static void that_nobody_knows_whether_they_have_gone_is_no_outcome_of_the_new_on
     f->world.at.store = lossy_open_once(&lossy, f->world.at.loop, real);
     lossy_set_fates(&lossy, fates[1], 1);
     add_until(f, "ff", NOW_MS + 1000);
-    world_expect(&f->world, ERROR_LIMIT, "there are 5 passes already");
+    world_expect(&f->world, ERROR_LIMIT, "there are already 5 passes");
     lossy_set_fates(&lossy, fates[0], 1);
     add(f, "gg");
     expect_list(f, "", 9, "gg");

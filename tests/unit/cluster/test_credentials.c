@@ -51,7 +51,7 @@ static void what_is_wrong_and_what_is_unknown_are_told_the_same(void **state)
     assert_string_equal(mistaken.text, malformed.text);
     /* That it has expired is only for who has it. */
     loop_virtual_set_wall(f->world.at.loop, NOW_MS + 2 * HOUR_MS);
-    assert_false(by_token(f, wrong, "not known here"));
+    assert_false(by_token(f, wrong, "unknown or incomplete"));
     assert_false(by_token(f, f->token, "expired"));
 }
 
@@ -63,7 +63,7 @@ static void what_is_taken_back_opens_nothing(void **state)
     take_back(f, &access_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(f->changed, 1);
-    assert_false(by_token(f, f->token, "not known here"));
+    assert_false(by_token(f, f->token, "unknown or incomplete"));
     assert_false(still_good(f));
     take_back(f, &access_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NOT_FOUND, f->id);
@@ -77,11 +77,11 @@ static void wishes_that_make_no_sense_are_refused(void **state)
     ask_token(f, "viewer", 1000);
     world_expect(&f->world, ERROR_INVALID, "a minute to a year");
     ask_token(f, "not a role", HOUR_MS);
-    world_expect(&f->world, ERROR_INVALID, "a role is called");
+    world_expect(&f->world, ERROR_INVALID, "a role name consists");
     ask_certificate(f, "Ann", 0);
     world_expect(&f->world, ERROR_INVALID, "invalid user name");
     ask_certificate(f, "ann", 400 * PKI_DAY_MS);
-    world_expect(&f->world, ERROR_INVALID, "a year at most");
+    world_expect(&f->world, ERROR_INVALID, "at most a year");
     f->csr = STR("nonsense");
     ask_certificate(f, "ann", 0);
     world_expect(&f->world, ERROR_INVALID, NULL);
@@ -102,7 +102,7 @@ static void a_session_lasts_as_long_as_its_token(void **state)
     assert_true(still_good(f));
     /* No session from a session. */
     browser_sessions_create(&f->world.at, &f->principal, session_made, f);
-    world_expect(&f->world, ERROR_DENIED, "made from a token");
+    world_expect(&f->world, ERROR_DENIED, "created only with a token");
     loop_virtual_set_wall(f->world.at.loop, expires_ms);
     assert_false(by_session(f, "expired"));
     loop_virtual_set_wall(f->world.at.loop, NOW_MS);
@@ -193,12 +193,12 @@ static void a_certificate_of_a_user_opens_with_its_record(void **state)
     assert_false(by_certificate(f, &other, "revoked"));
     other = user;
     strcpy(other.user.cluster, "away");
-    assert_false(by_certificate(f, &other, "of the cluster 'away'"));
+    assert_false(by_certificate(f, &other, "of cluster 'away'"));
     other = user;
     other.has_user = false; /* as that of a node */
-    assert_false(by_certificate(f, &other, "not that of a user"));
+    assert_false(by_certificate(f, &other, "not a user certificate"));
     loop_virtual_set_wall(f->world.at.loop, user.not_before_ms - 1);
-    assert_false(by_certificate(f, &user, "not good yet"));
+    assert_false(by_certificate(f, &user, "not valid yet"));
     loop_virtual_set_wall(f->world.at.loop, user.not_after_ms);
     assert_false(by_certificate(f, &user, "expired"));
     assert_false(still_good(f));
@@ -225,7 +225,7 @@ static void a_role_that_is_not_there_is_given_to_nobody(void **state)
 {
     Fixture *f = *state;
     ask_token(f, "web-team", HOUR_MS);
-    world_expect(&f->world, ERROR_INVALID, "there is no role 'web-team'");
+    world_expect(&f->world, ERROR_INVALID, "role 'web-team' not found");
     put_role(f, "web-team", ROLE("get", "Node"));
     make_token(f, "web-team");
 }
@@ -244,7 +244,7 @@ static void a_role_that_goes_meanwhile_is_given_to_nobody(void **state)
     put_role(f, "web-team", ROLE("get", "Node"));
     ask_token(f, "web-team", HOUR_MS);
     assert_true(store_delete(f->world.at.store, key, ignore_deleted, NULL, &err));
-    world_expect(&f->world, ERROR_INVALID, "there is no role 'web-team'");
+    world_expect(&f->world, ERROR_INVALID, "role 'web-team' not found");
     assert_int_equal(credentials_counts(f->credentials).tokens, 0);
 }
 
@@ -291,9 +291,9 @@ static void who_deletes_a_role_learns_that_it_was_given(void **state)
     assert_true(store_get(f->world.at.store, keys[0], granted_looked, &revision, &err));
     world_pass(&f->world);
     assert_int_equal(revision, store_status(f->world.at.store).revision);
-    assert_false(is_unused(f, "web-team", revision, 0, "by 1 token or certificate of users"));
+    assert_false(is_unused(f, "web-team", revision, 0, "by 1 token or user certificate"));
     assert_true(is_unused(f, "viewers", revision, 0, ""));
-    /* What was given so lately that it is not known here may name it. */
+    /* What was given so lately that it is unknown or incomplete may name it. */
     assert_false(is_unused(f, "viewers", revision + 1, 0, "try again"));
     assert_false(is_unused(f, "viewers", 0, revision + 1, "try again"));
     ask_certificate_with(f, "ann", STR("web-team"), 0);
@@ -301,7 +301,7 @@ static void who_deletes_a_role_learns_that_it_was_given(void **state)
     assert_true(store_get(f->world.at.store, keys[1], granted_looked, &revision, &err));
     world_pass(&f->world);
     assert_int_equal(revision, store_status(f->world.at.store).revision);
-    assert_false(is_unused(f, "web-team", 0, revision, "by 2 tokens or certificates of users"));
+    assert_false(is_unused(f, "web-team", 0, revision, "by 2 tokens or user certificates"));
 }
 
 /* Their records stay until others need the room: nobody should have to look for them. */
@@ -314,9 +314,9 @@ static void what_has_expired_or_was_taken_back_has_no_role(void **state)
     int64_t made = now(f);
     ask_certificate_with(f, "ann", STR("web-team"), 2 * HOUR_MS);
     world_expect(&f->world, ERROR_NONE, NULL);
-    assert_false(is_unused(f, "web-team", 0, 0, "by 2 tokens or certificates of users"));
+    assert_false(is_unused(f, "web-team", 0, 0, "by 2 tokens or user certificates"));
     advance(f, HOUR_MS);
-    assert_false(is_unused(f, "web-team", 0, 0, "by 1 token or certificate of users"));
+    assert_false(is_unused(f, "web-team", 0, 0, "by 1 token or user certificate"));
     advance(f, HOUR_MS);
     assert_true(is_unused(f, "web-team", 0, 0, ""));
     /* What ends at a moment is over at that moment; certificates count in seconds. */
@@ -329,7 +329,7 @@ static void what_has_expired_or_was_taken_back_has_no_role(void **state)
     assert_int_equal(end, (made + 2 * HOUR_MS) / 1000 * 1000);
     assert_int_equal(credentials_counts(f->credentials).tokens, 1);
     make_token(f, "web-team");
-    assert_false(is_unused(f, "web-team", 0, 0, "by 1 token or certificate of users"));
+    assert_false(is_unused(f, "web-team", 0, 0, "by 1 token or user certificate"));
     take_back(f, &access_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_true(is_unused(f, "web-team", 0, 0, ""));
@@ -408,7 +408,7 @@ static void hostile_records_are_skipped(void **state)
     assert_true(by_token(f, f->token, NULL));
     /* One that becomes unreadable is one that is gone. */
     world_put(&f->world, own, STR("{}"));
-    assert_false(by_token(f, f->token, "not known"));
+    assert_false(by_token(f, f->token, "unknown or incomplete"));
     assert_int_equal(f->changed, 1);
 }
 

@@ -53,7 +53,7 @@ static void mistakes_are_told(void **state)
         { "role == 'web'", "write 'role=web'" },
         { "role=web adn dc=fra", "did you mean 'and'?" },
         { "server.os ==", "" },
-        { "range(100000000) | list | length > server.cpus", "cannot be asked" },
+        { "range(100000000) | list | length > server.cpus", "cannot be evaluated" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         FactsSelector *selector;

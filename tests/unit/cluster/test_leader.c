@@ -284,7 +284,7 @@ static void a_paused_leader_writes_nothing_when_another_leads(void **state)
     run_for(&world, 50, &b, NULL);
     assert_true(write.is_done);
     assert_int_equal(write.err.kind, ERROR_CONFLICT);
-    assert_non_null(strstr(write.err.text, "no longer leads"));
+    assert_non_null(strstr(write.err.text, "no longer the leader"));
     assert_int_equal(write.decided, 1); /* and not tried again */
     assert_false(is_written(&world));
     start_write(&b, &other);

@@ -254,7 +254,7 @@ static void a_page_that_begins_nowhere_is_refused(void **state)
         Error err;
         assert_false(nodes_list(&f->world.arena, &f->world.at, &page, &f->listing, &err));
         assert_int_equal(err.kind, ERROR_INVALID);
-        assert_string_equal(err.text, "no page of nodes begins there");
+        assert_string_equal(err.text, "invalid 'continue'; start again from the first page");
     }
 }
 
@@ -427,7 +427,7 @@ static void who_is_not_there_is_told_with_a_near_name(void **state)
     Error err;
     assert_false(try_show(f, "frontent", &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
-    assert_string_equal(err.text, "there is no node 'frontent'; did you mean 'frontend'?");
+    assert_string_equal(err.text, "node 'frontent' not found; did you mean 'frontend'?");
     nodes_approve(&world->at, STR("databse"), STR(HALF("02")), world_done, world);
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'database'?");
     set(f, "frontnd", "a", "b", 0);
@@ -436,7 +436,7 @@ static void who_is_not_there_is_told_with_a_near_name(void **state)
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'database'?");
     nodes_remove(&world->at, STR("zzz"), 0, world_done, world);
     world_expect(world, ERROR_NOT_FOUND, NULL);
-    assert_string_equal(world->err.text, "there is no node 'zzz'");
+    assert_string_equal(world->err.text, "node 'zzz' not found");
     nodes_remove(&world->at, STR("../x"), 0, world_done, world);
     world_expect(world, ERROR_INVALID, NULL);
 }
@@ -551,7 +551,7 @@ static void approved_is_the_key_that_was_shown(void **state)
     nodes_approve(&world->at, STR("web1"), STR("abababababababa%"), world_done, world);
     world_expect(world, ERROR_INVALID, NULL);
     nodes_approve(&world->at, STR("web1"), STR("abababababababac"), world_done, world);
-    world_expect(world, ERROR_CONFLICT, "these do: sha256:abab");
+    world_expect(world, ERROR_CONFLICT, "pending: sha256:abab");
     assert_false(is_approved(f, "web1", 0xab));
     nodes_approve(&world->at, STR("web1"), STR("sha256:abababababababab"), world_done, world);
     world_expect(world, ERROR_NONE, NULL);
@@ -622,7 +622,7 @@ static void a_member_is_not_replaced_by_approval(void **state)
     StoreWorld *world = &f->world;
     put_node(f, "web1", 1);
     nodes_approve(&world->at, STR("web1"), STR(HALF("01")), world_done, world);
-    world_expect(world, ERROR_CONFLICT, "a member already");
+    world_expect(world, ERROR_CONFLICT, "already a node");
     put_joining(f, "web1", 2);
     nodes_approve(&world->at, STR("web1"), STR(HALF("02")), world_done, world);
     world_expect(world, ERROR_CONFLICT, "remove it first");

@@ -245,7 +245,7 @@ static void machine_that_claims_another_ca_is_not_approved(void **state)
     Fixture *f = *state;
     put_joining(f, &f->key);
     open_back(f, answering(f, JOIN_ANSWER_OTHER_CA, "web1", &f->key), 0);
-    expect_failure(f, ERROR_CONFLICT, "another CA");
+    expect_failure(f, ERROR_CONFLICT, "a different CA");
 }
 
 static void machine_of_another_name_is_not_approved(void **state)
@@ -261,7 +261,7 @@ static void machine_without_eden_is_told(void **state)
     Fixture *f = *state;
     put_joining(f, &f->key);
     open_back(f, "echo 'sh: 1: eden: not found' >&2; exit 127", 0);
-    expect_failure(f, ERROR_UNAVAILABLE, "there is no eden on web1.example.net");
+    expect_failure(f, ERROR_UNAVAILABLE, "eden not found on web1.example.net");
 }
 
 static void machine_that_says_something_else_is_not_approved(void **state)
@@ -269,7 +269,7 @@ static void machine_that_says_something_else_is_not_approved(void **state)
     Fixture *f = *state;
     put_joining(f, &f->key);
     open_back(f, "echo Welcome", 0);
-    expect_failure(f, ERROR_CONFLICT, "says something else");
+    expect_failure(f, ERROR_CONFLICT, "did not send a valid answer");
 }
 
 static void ssh_that_hangs_is_ended(void **state)
@@ -277,7 +277,7 @@ static void ssh_that_hangs_is_ended(void **state)
     Fixture *f = *state;
     put_joining(f, &f->key);
     open_back(f, "exec sleep 1000", 200);
-    expect_failure(f, ERROR_TIMEOUT, "does not answer");
+    expect_failure(f, ERROR_TIMEOUT, "did not answer");
 }
 
 static void machine_that_says_too_much_is_ended(void **state)

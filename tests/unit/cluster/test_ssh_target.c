@@ -264,20 +264,21 @@ static void failures_say_what_to_do(void **state)
            "The fingerprint for the ED25519 key sent by the remote host is\n"
            "SHA256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.\n"
            "Host key verification failed.\n"),
-          ERROR_DENIED, "SHA256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, and" },
+          ERROR_DENIED, "SHA256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, but" },
         { 255, "Host key verification failed.\n", ERROR_DENIED,
           "SHA256:865cUsOZmfAiNo2lb6E2RDGMbFAIove1wmhVt1IK93w" },
         { 255,
           ("Unable to negotiate with 10.0.0.1 port 22: no matching host key type found. "
            "Their offer: rsa-sha2-512\n"),
-          ERROR_DENIED, "of another kind" },
+          ERROR_DENIED, "of another type" },
         { 255, "admin@web1: Permission denied (publickey).\n", ERROR_DENIED, "eden nodes ssh-key" },
         { 255, "ssh: connect to host web1 port 22: Connection refused\n", ERROR_UNAVAILABLE,
           "Connection refused" },
-        { 127, "bash: line 1: eden: command not found\n", ERROR_UNAVAILABLE, "no eden on web1" },
-        { 1, "sudo: a password is required\n", ERROR_DENIED, "by sudo" },
+        { 127, "bash: line 1: eden: command not found\n", ERROR_UNAVAILABLE,
+          "eden not found on web1" },
+        { 1, "sudo: a password is required\n", ERROR_DENIED, "with sudo" },
         { 3, "\x1b[2Jboom\n", ERROR_UNAVAILABLE, "\\x1b[2Jboom" },
-        { 3, "", ERROR_UNAVAILABLE, "nothing" },
+        { 3, "", ERROR_UNAVAILABLE, "no output" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Error err = { 0 };

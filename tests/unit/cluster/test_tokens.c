@@ -97,7 +97,7 @@ static void wishes_that_make_no_sense_are_refused(void **state)
     create(f, "x", 1000, 1);
     world_expect(&f->world, ERROR_INVALID, "a minute to a year");
     create(f, "x", 3600 * 1000, 0);
-    world_expect(&f->world, ERROR_INVALID, "used once");
+    world_expect(&f->world, ERROR_INVALID, "used 1 to");
     create(f, "a\nb", 3600 * 1000, 1);
     world_expect(&f->world, ERROR_INVALID, "control characters");
     list(f);

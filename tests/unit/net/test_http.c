@@ -360,10 +360,10 @@ static void who_serves_says_how_that_is_told(void **state)
     static const struct {
         const char *request, *told;
     } cases[] = {
-        { "hello\n", "<400 no valid HTTP: " },
-        { "GET / HTTP/1.1\r\nHo", "<408 the request took too long>" },
+        { "hello\n", "<400 invalid HTTP: " },
+        { "GET / HTTP/1.1\r\nHo", "<408 the request was not received in time>" },
         { "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 101\r\n\r\n",
-          "<413 a body of 101 bytes, over the limit of 100>" },
+          "<413 request body of 101 bytes is larger than the limit of 100>" },
     };
     HttpServerOptions limits = http_server_defaults();
     limits.body_max = 100;
@@ -407,7 +407,7 @@ static void each_request_has_a_body_of_its_own_size(void **state)
     assert_non_null(strstr(got, "PUT /2 ab"));
     assert_non_null(strstr(got, "PUT /9 abcdefghi"));
     assert_non_null(strstr(got, "GET /0 "));
-    assert_non_null(strstr(got, "a body over the limit of 3 bytes"));
+    assert_non_null(strstr(got, "body is larger than the limit of 3 bytes"));
     assert_null(strstr(got, "PUT /3"));
     close(descriptor);
 }

@@ -151,43 +151,43 @@ static void what_two_could_read_differently_is_refused(void **state)
         { STR("GET / HTTP/1.1\n"), "does not end with CR LF" },
         { STR("GET / HTTP/1.1\r" HOST), "does not end with CR LF" },
         { STR("GET / HTTP/1.1\r\nHost: a\rb\r\n\r\n"), "does not end with CR LF" },
-        { STR("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n"), "a zero byte" },
-        { STR("\r\nGET / HTTP/1.1\r\n"), "an empty line where a message begins" },
-        { STR("GET / HTTP/1.1\r\n" HOST " folded\r\n\r\n"), "on more than one line" },
-        { STR("GET / HTTP/1.1\r\nHost : a\r\n\r\n"), "a header without a name" },
-        { STR("GET / HTTP/1.1\r\nnothing\r\n\r\n"), "a header without a name" },
+        { STR("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n"), "a NUL byte" },
+        { STR("\r\nGET / HTTP/1.1\r\n"), "an empty line before the message" },
+        { STR("GET / HTTP/1.1\r\n" HOST " folded\r\n\r\n"), "spans several lines" },
+        { STR("GET / HTTP/1.1\r\nHost : a\r\n\r\n"), "a header without a valid name" },
+        { STR("GET / HTTP/1.1\r\nnothing\r\n\r\n"), "a header without a valid name" },
         { STR("GET / HTTP/1.1\r\n: x\r\n\r\n"), "an empty name" },
         { STR("GET / HTTP/1.1\r\nHost: a\x01\r\n\r\n"), "control characters" },
-        { STR("GET / HTTP/1.1\r\n\r\n"), "no host" },
-        { STR("GET / HTTP/1.1\r\n" HOST HOST "\r\n"), "more than one host" },
-        { STR("GET /\r\n" HOST "\r\n"), "without a version" },
-        { STR("GET  / HTTP/1.1\r\n" HOST "\r\n"), "blanks in the first line" },
-        { STR("GET / x HTTP/1.1\r\n" HOST "\r\n"), "blanks in the first line" },
-        { STR("GET /#x HTTP/1.1\r\n" HOST "\r\n"), "with a fragment" },
+        { STR("GET / HTTP/1.1\r\n\r\n"), "missing Host header" },
+        { STR("GET / HTTP/1.1\r\n" HOST HOST "\r\n"), "more than one Host header" },
+        { STR("GET /\r\n" HOST "\r\n"), "missing version" },
+        { STR("GET  / HTTP/1.1\r\n" HOST "\r\n"), "extra spaces in the first line" },
+        { STR("GET / x HTTP/1.1\r\n" HOST "\r\n"), "extra spaces in the first line" },
+        { STR("GET /#x HTTP/1.1\r\n" HOST "\r\n"), "a fragment in the URL" },
         { STR("GET \xc3\xa4 HTTP/1.1\r\n" HOST "\r\n"), "must be encoded" },
-        { STR("GET a HTTP/1.1\r\n" HOST "\r\n"), "no path" },
-        { STR("GET * HTTP/1.1\r\n" HOST "\r\n"), "no path" },
-        { STR("G(T / HTTP/1.1\r\n" HOST "\r\n"), "method is no word" },
-        { STR("GET / HTTP/2.0\r\n" HOST "\r\n"), "505 no valid HTTP: a version" },
+        { STR("GET a HTTP/1.1\r\n" HOST "\r\n"), "the URL is not a path" },
+        { STR("GET * HTTP/1.1\r\n" HOST "\r\n"), "the URL is not a path" },
+        { STR("G(T / HTTP/1.1\r\n" HOST "\r\n"), "invalid method" },
+        { STR("GET / HTTP/2.0\r\n" HOST "\r\n"), "505 invalid HTTP: unsupported version" },
         { STR("GET / http/1.1\r\n" HOST "\r\n"), "is not HTTP" },
         { STR("POST / HTTP/1.1\r\n" HOST "Content-Length: 1\r\nContent-Length: 1\r\n\r\n"),
-          "more than one length" },
+          "more than one Content-Length" },
         { STR("POST / HTTP/1.1\r\n" HOST "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
-          "more than one length" },
-        { STR("POST / HTTP/1.1\r\n" HOST "Content-Length: +1\r\n\r\n"), "no number" },
-        { STR("POST / HTTP/1.1\r\n" HOST "Content-Length: 1, 1\r\n\r\n"), "no number" },
-        { STR("POST / HTTP/1.1\r\n" HOST "Content-Length:\r\n\r\n"), "no number" },
+          "more than one Content-Length" },
+        { STR("POST / HTTP/1.1\r\n" HOST "Content-Length: +1\r\n\r\n"), "not a number" },
+        { STR("POST / HTTP/1.1\r\n" HOST "Content-Length: 1, 1\r\n\r\n"), "not a number" },
+        { STR("POST / HTTP/1.1\r\n" HOST "Content-Length:\r\n\r\n"), "not a number" },
         { STR("POST / HTTP/1.1\r\n" HOST "Content-Length: 18446744073709551617\r\n\r\n"),
           "too many digits" },
         { STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: gzip, chunked\r\n\r\n"),
-          "501 no valid HTTP: a body in an encoding" },
+          "501 invalid HTTP: unsupported Transfer-Encoding" },
         { STR("POST / HTTP/1.0\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n"), "501 " },
         { STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\nx\r\n"),
-          "a chunk without a size" },
+          "chunk without a size" },
         { STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n3 \r\n"),
-          "more than a size before a chunk" },
+          "unexpected data after a chunk size" },
         { STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n-1\r\n"),
-          "a chunk without a size" },
+          "chunk without a size" },
         { STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n1\nx"),
           "does not end with CR LF" },
         { STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n"),
@@ -208,9 +208,10 @@ static void what_two_could_read_differently_is_refused(void **state)
 
 static void an_end_in_the_middle_is_told(void **state)
 {
-    expect(HTTP1_REQUEST, STR("GET / HT"), "| the connection ended in the middle of a message");
+    expect(HTTP1_REQUEST, STR("GET / HT"),
+           "| the connection was closed in the middle of a message");
     expect(HTTP1_RESPONSE, STR("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab"),
-           "200 Content-Length=3 length <ab| the connection ended in the middle of a message");
+           "200 Content-Length=3 length <ab| the connection was closed in the middle of a message");
 }
 
 static Str repeated(Arena *arena, const char *start, const char *piece, int count)
@@ -229,24 +230,24 @@ static void everything_is_bounded(void **state)
     arena_init(&arena, ARENA_UNLIMITED);
     Str start = STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n");
     expect(HTTP1_REQUEST, repeated(&arena, "GET /", "aaaaaaaaaaaaaaaaaaaa", 1000),
-           "431 more than 16384 bytes around the body");
+           "431 headers or chunk lines have more than 16384 bytes");
     expect(HTTP1_REQUEST, repeated(&arena, "GET / HTTP/1.1\r\n", "A: b\r\n", 65),
-           "| the connection ended in the middle of a message");
+           "| the connection was closed in the middle of a message");
     Str many = arena_join(&arena, repeated(&arena, "GET / HTTP/1.1\r\n", "A: b\r\n", 65),
                           STR("\r\n"), STR_EMPTY);
     expect(HTTP1_REQUEST, many, "431 more than 64 headers");
     expect(HTTP1_REQUEST, STR("POST / HTTP/1.1\r\n" HOST "Content-Length: 1001\r\n\r\n"),
-           "413 a body of 1001 bytes, over the limit of 1000");
+           "413 request body of 1001 bytes is larger than the limit of 1000");
     const char *head = "POST / [] Host=a Transfer-Encoding=chunked chunked <";
     Str found =
         read_all(&arena, HTTP1_REQUEST,
                  arena_join(&arena, start, STR("3e9\r\n"), repeated(&arena, "", "x", 1001)), 2000);
     assert_string_equal(
         arena_copy_c(&arena, found),
-        arena_format(&arena, "%s413 a body over the limit of 1000 bytes", head).data);
+        arena_format(&arena, "%s413 body is larger than the limit of 1000 bytes", head).data);
     Str extension = repeated(&arena, "1;", "aaaaaaaaaa", 200);
     expect(HTTP1_REQUEST, arena_join(&arena, start, extension, STR_EMPTY),
-           arena_format(&arena, "%s431 more than 64 bytes around the body", head).data);
+           arena_format(&arena, "%s431 headers or chunk lines have more than 64 bytes", head).data);
 }
 
 static void after_a_failure_nothing_is_read(void **state)

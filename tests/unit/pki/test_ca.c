@@ -59,11 +59,11 @@ static void certificate_of_a_user_is_for_clients_and_no_nodes(void **state)
     assert_false(made.has_user);
     grant.life_ms = USER_LIFE_MAX_MS + 1;
     assert_fails(ca_issue_user(&authority->arena, &authority->ca, &grant, &made, &err),
-                 ERROR_INVALID, "a year at most");
+                 ERROR_INVALID, "at most a year");
     grant = user_grant(authority, "ann");
     snprintf(grant.identity.cluster, sizeof grant.identity.cluster, "away");
     assert_fails(ca_issue_user(&authority->arena, &authority->ca, &grant, &made, &err),
-                 ERROR_INVALID, "is not that of cluster 'away'");
+                 ERROR_INVALID, "does not belong to cluster 'away'");
     grant = user_grant(authority, "ann");
     snprintf(grant.identity.user, sizeof grant.identity.user, "../x");
     assert_fails(ca_issue_user(&authority->arena, &authority->ca, &grant, &made, &err),
@@ -95,7 +95,7 @@ static void grants_that_make_no_sense_are_refused(void **state)
     grant = good;
     snprintf(grant.identity.cluster, sizeof grant.identity.cluster, "away");
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
-                 ERROR_INVALID, "the CA 'CN=eden home' is not that of cluster 'away'");
+                 ERROR_INVALID, "the CA 'CN=eden home' does not belong to cluster 'away'");
     static const char *const enrolments[] = {
         "", "4011", "401122334455667g", "8011223344556677", "401122334455667A", "40112233445566771"
     };
@@ -103,14 +103,14 @@ static void grants_that_make_no_sense_are_refused(void **state)
         grant = good;
         grant.enrolment = str_from_c(enrolments[i]);
         assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
-                     ERROR_INVALID, "enrolment");
+                     ERROR_INVALID, "enrollment");
     }
     static const int64_t lives[] = { -1, 1, LIFE_MIN_MS - 1, CA_LIFE_MS + 1, INT64_MAX };
     for (size_t i = 0; i < COUNT_OF(lives); i++) {
         grant = good;
         grant.life_ms = lives[i];
         assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
-                     ERROR_INVALID, "live that long");
+                     ERROR_INVALID, "the lifetime of a certificate must be");
     }
     static const int64_t times[] = { INT64_MIN, -1, 0, INT64_MAX };
     for (size_t i = 0; i < COUNT_OF(times); i++) {
@@ -122,7 +122,7 @@ static void grants_that_make_no_sense_are_refused(void **state)
     grant = good;
     memset(&grant.key, 4, sizeof grant.key);
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err), ERROR_OS,
-                 "cannot make a certificate");
+                 "cannot create a certificate");
     AUTO_CLEAR(Credential) ca = { 0 };
     assert_fails(ca_make(&authority->arena, STR("Home"), NOW_MS, &ca, &err), ERROR_INVALID,
                  "character 1 is 'H'");
@@ -141,11 +141,11 @@ static void certificates_end_with_their_ca(void **state)
     grant.now_ms = ca->not_after_ms;
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
                  ERROR_DENIED,
-                 "the CA is good from 2027-01-15T07:55:00Z to 2037-01-12T08:00:00Z; "
+                 "the CA is valid from 2027-01-15T07:55:00Z to 2037-01-12T08:00:00Z; "
                  "the clock of this machine says 2037-01-12T08:00:00Z");
     grant.now_ms = ca->not_before_ms - 1;
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
-                 ERROR_DENIED, "the CA is good from");
+                 ERROR_DENIED, "the CA is valid from");
     /* Made right behind the CA, it does not start before it. */
     grant.now_ms = ca->not_before_ms + 1000;
     made = issue_node(authority, &grant);
@@ -206,24 +206,24 @@ static void serving_names_are_strict(void **state)
         Str name;
         const char *why;
     } rows[] = {
-        { { "", 0 }, "'' is no DNS name and no address" },
-        { { "*.example.com", 13 }, "no DNS name" },
-        { { "api.example.com.", 16 }, "no DNS name" },
-        { { "api..example.com", 16 }, "no DNS name" },
-        { { "-api.example.com", 16 }, "no DNS name" },
-        { { "api_1.example.com", 17 }, "no DNS name" },
-        { { "api.example.com\0.evil", 21 }, "no DNS name" },
-        { { "api example", 11 }, "no DNS name" },
-        { { "10.0.0", 6 }, "no DNS name" },
-        { { "10.0.0.256", 10 }, "no DNS name" },
-        { { "1::2::3", 7 }, "no DNS name" },
-        { { "10.0.0.0/8", 10 }, "no DNS name" },
-        { { "https://api", 11 }, "no DNS name" },
-        { { "api:1338", 8 }, "no DNS name" },
+        { { "", 0 }, "'' is neither a DNS name nor an IP address" },
+        { { "*.example.com", 13 }, "neither a DNS name" },
+        { { "api.example.com.", 16 }, "neither a DNS name" },
+        { { "api..example.com", 16 }, "neither a DNS name" },
+        { { "-api.example.com", 16 }, "neither a DNS name" },
+        { { "api_1.example.com", 17 }, "neither a DNS name" },
+        { { "api.example.com\0.evil", 21 }, "neither a DNS name" },
+        { { "api example", 11 }, "neither a DNS name" },
+        { { "10.0.0", 6 }, "neither a DNS name" },
+        { { "10.0.0.256", 10 }, "neither a DNS name" },
+        { { "1::2::3", 7 }, "neither a DNS name" },
+        { { "10.0.0.0/8", 10 }, "neither a DNS name" },
+        { { "https://api", 11 }, "neither a DNS name" },
+        { { "api:1338", 8 }, "neither a DNS name" },
         { { "b\xc3\xbc"
             "cher.example",
             14 },
-          "no DNS name" },
+          "neither a DNS name" },
     };
     Certificate made;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -237,7 +237,7 @@ static void serving_names_are_strict(void **state)
                  ERROR_INVALID, "'api' is given twice");
     grant.name_count = 0;
     assert_fails(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err),
-                 ERROR_INVALID, "needs 1 to 64");
+                 ERROR_INVALID, "must have 1 to 64");
 }
 
 /* A client without DNS names in a certificate may look at the common name. */
@@ -263,7 +263,7 @@ static void cross_signed_ca_lets_in_who_knows_the_old_one(void **state)
     assert_goes(ca_issue_node(&authority->arena, &next, &grant, &node, &err));
     Certificate chain[] = { node, cross };
     assert_fails(certificate_verify(one(&node), authority->ca.chain, USE_SERVER, NOW_MS, &err),
-                 ERROR_DENIED, "not from a CA");
+                 ERROR_DENIED, "not from a trusted CA");
     assert_goes(certificate_verify((CertificateSet){ chain, 2 }, authority->ca.chain, USE_SERVER,
                                    NOW_MS, &err));
     assert_goes(
@@ -273,9 +273,9 @@ static void cross_signed_ca_lets_in_who_knows_the_old_one(void **state)
     assert_goes(ca_make(&authority->arena, STR("away"), NOW_MS, &away, &err));
     assert_fails(ca_cross_sign(&authority->arena, &authority->ca, &away.chain.items[0], NOW_MS,
                                &cross, &err),
-                 ERROR_INVALID, "'CN=eden away' is no CA of the same cluster");
+                 ERROR_INVALID, "'CN=eden away' is not a CA of the same cluster");
     assert_fails(ca_cross_sign(&authority->arena, &authority->ca, &node, NOW_MS, &cross, &err),
-                 ERROR_INVALID, "is no CA of the same cluster");
+                 ERROR_INVALID, "is not a CA of the same cluster");
 }
 
 int main(void)

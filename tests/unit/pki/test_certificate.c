@@ -202,12 +202,11 @@ static void certificate_is_refused_before_and_after_its_time(void **state)
                  "the certificate expired at 2027-02-15T08:00:00Z; the clock of this machine says "
                  "2027-02-15T08:00:00Z");
     assert_fails(certificate_verify(one(&made), trusted, USE_CLIENT, NOW_MS + 4000 * DAY, &err),
-                 ERROR_DENIED,
-                 "the certificate of the CA expired at 2037-01-12T08:00:00Z; the clock");
+                 ERROR_DENIED, "the CA certificate expired at 2037-01-12T08:00:00Z; the clock");
     assert_fails(
         certificate_verify(one(&made), trusted, USE_CLIENT, made.not_before_ms - 1000, &err),
         ERROR_DENIED,
-        "the certificate is not good before 2027-01-16T07:55:00Z; the clock of this machine "
+        "the certificate is not valid before 2027-01-16T07:55:00Z; the clock of this machine "
         "says 2027-01-16T07:54:59Z");
 }
 
@@ -221,13 +220,13 @@ static void certificate_of_another_ca_is_refused(void **state)
     assert_goes(ca_make(&authority->arena, STR("home"), NOW_MS, &other, &err));
     assert_goes(ca_issue_node(&authority->arena, &other, &grant, &made, &err));
     assert_fails(certificate_verify(one(&made), authority->ca.chain, USE_CLIENT, NOW_MS, &err),
-                 ERROR_DENIED, "not from a CA that is trusted here");
+                 ERROR_DENIED, "not from a trusted CA");
     assert_goes(certificate_verify(one(&made), other.chain, USE_CLIENT, NOW_MS, &err));
     /* That it brings its CA along changes nothing. */
     Certificate chain[] = { made, other.chain.items[0] };
     assert_fails(certificate_verify((CertificateSet){ chain, 2 }, authority->ca.chain, USE_CLIENT,
                                     NOW_MS, &err),
-                 ERROR_DENIED, "not from a CA that is trusted here");
+                 ERROR_DENIED, "not from a trusted CA");
     /* Both trusted, as during a rotation. */
     Certificate both[] = { authority->ca.chain.items[0], other.chain.items[0] };
     assert_goes(
@@ -244,13 +243,13 @@ static void node_is_no_ca(void **state)
     Certificate node = issue_node(authority, &grant), made;
     Credential pretender = { .key = authority->key, .chain = one(&node) };
     assert_fails(ca_issue_node(&authority->arena, &pretender, &grant, &made, &err), ERROR_INVALID,
-                 "is not that of cluster");
+                 "does not belong to cluster");
     ServingGrant serving = { .names = (Str[]){ STR("localhost") },
                              .name_count = 1,
                              .key = authority->public_key,
                              .now_ms = NOW_MS };
     assert_fails(ca_issue_serving(&authority->arena, &pretender, &serving, &made, &err),
-                 ERROR_DENIED, "is no CA");
+                 ERROR_DENIED, "is not a CA");
     /* Nor is one that somebody made that way, without asking us. */
     Authority forger = *authority;
     forger.ca = pretender;
@@ -297,13 +296,13 @@ static void what_is_no_bundle_is_refused(void **state)
                  "no certificate");
     assert_fails(
         certificates_from_pem(arena, pem_text(arena, "CERTIFICATE", STR("x")), &read, &count, &err),
-        ERROR_INVALID, "certificate 1: this is no certificate");
+        ERROR_INVALID, "certificate 1: not a certificate");
     AUTO_CLEAR(KeyText) key = { 0 };
     assert_goes(p256_private_text(authority->key, &key, &err));
     assert_fails(
         certificates_from_pem(arena, arena_join(arena, ca, str_from(key.text, key.len), STR_EMPTY),
                               &read, &count, &err),
-        ERROR_INVALID, "a 'PRIVATE KEY' among the certificates");
+        ERROR_INVALID, "unexpected 'PRIVATE KEY' among the certificates");
     Str many = STR_EMPTY;
     for (int i = 0; i < CERTIFICATES_MAX; i++) {
         many = arena_join(arena, many, ca, STR_EMPTY);
@@ -318,7 +317,7 @@ static void what_is_no_bundle_is_refused(void **state)
     assert_fails(certificate_parse(arena, longer, &one_more, &err), ERROR_INVALID, "trailing data");
     char *huge = arena_alloc_zero(arena, CERTIFICATE_MAX + 1);
     assert_fails(certificate_parse(arena, str_from(huge, CERTIFICATE_MAX + 1), &one_more, &err),
-                 ERROR_INVALID, "more than 8192");
+                 ERROR_INVALID, "larger than 8192");
 }
 
 int main(void)

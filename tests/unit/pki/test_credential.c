@@ -94,7 +94,7 @@ static void key_and_certificate_belong_together(void **state)
     Credential read = { 0 };
     assert_fails(
         credential_save(&home->directory, "node.pem", authority->key, authority->ca.chain, &err),
-        ERROR_INVALID, "the private key is not that of the certificate");
+        ERROR_INVALID, "the private key does not match the certificate");
     AUTO_CLEAR(KeyText) key = { 0 };
     assert_goes(p256_private_text(authority->key, &key, &err));
     Str mixed =
@@ -102,7 +102,7 @@ static void key_and_certificate_belong_together(void **state)
                    certificate_pem(&authority->arena, &authority->ca.chain.items[0]), STR_EMPTY);
     assert_goes(directory_write(&home->directory, "node.pem", mixed, false, &err));
     assert_fails(credential_load(&home->directory, "node.pem", &authority->arena, &read, &err),
-                 ERROR_INVALID, "the private key is not that of the certificate");
+                 ERROR_INVALID, "the private key does not match the certificate");
     assert_null(read.key);
 }
 

@@ -93,7 +93,7 @@ static void request_with_the_key_of_another_is_refused(void **state)
     Wish wish = { .key = authority->key, .signer = authority->ca.key };
     P256Public key;
     assert_fails(csr_read(make_request(&authority->arena, &wish), &key, &err), ERROR_INVALID,
-                 "not signed with the key");
+                 "does not match its key");
 }
 
 static void tampered_request_is_refused(void **state)
@@ -110,7 +110,7 @@ static void tampered_request_is_refused(void **state)
         char *bytes = arena_copy_c(&authority->arena, der);
         bytes[at] ^= 4;
         Str pem = pem_text(&authority->arena, "CERTIFICATE REQUEST", str_from(bytes, der.len));
-        assert_fails(csr_read(pem, &key, &err), ERROR_INVALID, "the request for a certificate");
+        assert_fails(csr_read(pem, &key, &err), ERROR_INVALID, "the certificate request");
     }
 }
 
@@ -124,10 +124,10 @@ static void other_keys_and_digests_are_refused(void **state)
         const char *why;
     } rows[] = {
         { { .key = rsa }, "not signed with ECDSA and SHA-256" },
-        { { .key = rsa, .signer = authority->key }, "of the kind 'rsaEncryption'" },
-        { { .key = edwards, .signer = authority->key }, "of the kind 'ED25519'" },
-        { { .key = wide }, "another curve" },
-        { { .key = coin }, "another curve" },
+        { { .key = rsa, .signer = authority->key }, "has the type 'rsaEncryption'" },
+        { { .key = edwards, .signer = authority->key }, "has the type 'ED25519'" },
+        { { .key = wide }, "not on the curve P-256" },
+        { { .key = coin }, "not on the curve P-256" },
         { { .key = authority->key, .digest = EVP_sha1() }, "not signed with ECDSA and SHA-256" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -146,7 +146,7 @@ static void key_in_another_encoding_is_refused(void **state)
 {
     Authority *authority = *state;
     static const char *const rows[][3] = {
-        { "encoding", "explicit", "another curve" },
+        { "encoding", "explicit", "not on the curve P-256" },
         { "point-format", "compressed", "uncompressed" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -177,7 +177,7 @@ static void what_is_no_request_is_refused(void **state)
     assert_fails(csr_read(twice, &key, &err), ERROR_INVALID, "more than one");
     assert_fails(csr_read(ca, &key, &err), ERROR_INVALID, "it is a 'CERTIFICATE'");
     assert_fails(csr_read(pem_text(arena, label, STR("hello")), &key, &err), ERROR_INVALID,
-                 "cannot be read");
+                 "cannot be parsed");
     assert_fails(csr_read(longer, &key, &err), ERROR_INVALID, "trailing data after it");
     char *large = arena_alloc(arena, CSR_MAX + 1);
     memset(large, '\n', CSR_MAX + 1);

@@ -83,15 +83,15 @@ static void joiner_without_token_stays_pending(void **state)
     Joiner joiner = make_joiner(*state);
     ask(&joiner);
     assert_false(joiner.request.has_token);
-    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "'web1' waits until somebody approves");
+    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "'web1' is waiting for approval");
     /* Also when the name is taken, which a stranger is not told. */
     Pin other = { { 7 } };
     joiner.facts.enrolled = &other;
-    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waits");
+    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waiting");
     /* What is approved is a key, not whoever comes with the name. */
     joiner.facts.enrolled = NULL;
     joiner.facts.approved = &other;
-    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waits");
+    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waiting");
     joiner.facts.approved = &joiner.request.key_pin;
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "admitted");
 }
@@ -129,9 +129,10 @@ static void clocks_that_differ_are_both_shown(void **state)
     joiner.facts.now_ms = NOW_MS - JOIN_SKEW_MS;
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "");
     joiner.facts.now_ms = NOW_MS + 2 * HOUR + 5 * 60000;
-    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CLOCK,
-                   "the clocks differ by 2 h 5 min, more than 5 min 0 s: the server has "
-                   "2027-01-15T10:05:00Z, the joining machine 2027-01-15T08:00:00Z");
+    assert_verdict(
+        &joiner, JOIN_REFUSED, JOIN_REASON_CLOCK,
+        "the clocks differ by 2 h 5 min, more than the allowed 5 min 0 s: the server has "
+        "2027-01-15T10:05:00Z, the joining machine 2027-01-15T08:00:00Z");
     joiner.facts.now_ms = NOW_MS - JOIN_SKEW_MS - 1;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CLOCK, "the server has 2027-01-15T07:54:59Z");
     static const int64_t moments[] = { INT64_MIN, -1, 0, INT64_MAX };
@@ -142,7 +143,8 @@ static void clocks_that_differ_are_both_shown(void **state)
     }
     assert_goes(join_clocks_check(INT64_MAX, INT64_MAX - 1, 1, &err));
     assert_fails(join_clocks_check(INT64_MAX, INT64_MIN, 1000, &err), ERROR_DENIED, "differ");
-    assert_fails(join_clocks_check(0, 3000, 1000, &err), ERROR_DENIED, "by 3 s, more than 1 s");
+    assert_fails(join_clocks_check(0, 3000, 1000, &err), ERROR_DENIED,
+                 "by 3 s, more than the allowed 1 s");
     assert_fails(join_clocks_check(0, 49 * HOUR, 1000, &err), ERROR_DENIED, "by 2 d 1 h");
 }
 
@@ -154,7 +156,8 @@ static void other_pin_is_refused(void **state)
     Pin cas[] = { { { 1 } }, { { 2 } } };
     joiner.facts.cas = cas;
     joiner.facts.ca_count = 2;
-    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CA, "is not that of this cluster");
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CA,
+                   "is not, or no longer, a CA of this cluster");
     /* During a rotation either will do. */
     cas[1] = joiner.wish.ca;
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "");
@@ -175,7 +178,7 @@ static void bad_tokens_are_refused_with_the_reason(void **state)
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_EXPIRED, "expired");
     char told[JOIN_TEXT_MAX];
     joiner.facts.token = NULL;
-    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_UNKNOWN, "not known here");
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_UNKNOWN, "unknown or incomplete");
     memcpy(told, joiner.verdict.text, sizeof told);
     /* A record of another secret, expired or not, tells nothing more. */
     Token other;
@@ -184,13 +187,13 @@ static void bad_tokens_are_refused_with_the_reason(void **state)
     TokenRecord twin;
     assert_goes(token_record_make(&other, STR(""), NOW_MS - 2 * HOUR, HOUR, 1, &twin, &err));
     joiner.facts.token = &twin;
-    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_WRONG, "not known here");
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_WRONG, "unknown or incomplete");
     assert_string_equal(joiner.verdict.text, told);
     /* Nor does the right record under another id. */
     TokenRecord moved = joiner.record;
     memcpy(moved.id, "aaaaaaaa", TOKEN_ID_TEXT);
     joiner.facts.token = &moved;
-    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_UNKNOWN, "not known here");
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_UNKNOWN, "unknown or incomplete");
 }
 
 /* CLUSTER H 12: a token does not open the name of somebody else. */
@@ -201,9 +204,9 @@ static void name_of_another_node_is_refused(void **state)
     Joiner joiner = make_joiner_with_token(*state, &token, &record);
     Pin other = { { 7 } };
     joiner.facts.enrolled = &other;
-    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_NAME_TAKEN, "'web1' is there already");
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_NAME_TAKEN, "'web1' already exists");
     joiner.facts.enrolled_token = str_from_c(token.id);
-    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_NAME_TAKEN, "'web1' is there already");
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_NAME_TAKEN, "'web1' already exists");
 }
 
 static void lost_answer_can_be_asked_for_again(void **state)
@@ -237,10 +240,10 @@ static void lost_answer_to_who_was_approved_can_be_asked_for_again(void **state)
     assert_true(joiner.verdict.again);
     /* Not with another key, nor when it has expired or was revoked since. */
     joiner.facts.enrolled = &other;
-    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waits");
+    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waiting");
     joiner.facts.enrolled = &own;
     joiner.facts.enrolled_stands = false;
-    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waits");
+    assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waiting");
 }
 
 /* The message with one field of its own or of its token changed. */
@@ -283,18 +286,20 @@ static void changed_request_is_refused(void **state)
         Value to;
         const char *why;
     } rows[] = {
-        { "name", NULL, text_value("web2"), "not signed with the key that it wants" },
+        { "name", NULL, text_value("web2"), "not signed with the key of its certificate request" },
         { "ca", NULL,
           text_value("sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"),
-          "not signed with the key that it wants" },
-        { "csr", NULL, value_string(stolen), "not signed with the key that it wants" },
+          "not signed with the key of its certificate request" },
+        { "csr", NULL, value_string(stolen), "not signed with the key of its certificate request" },
         { "nonce", NULL, text_value("aaaaaaaaaaaaaaaaaaaaaaaaaa"), "not signed with the key" },
-        { "time_ms", NULL, value_int(NOW_MS + 1), "not signed with the key that it wants" },
-        { "token", NULL, value_missing(), "not signed with the key that it wants" },
-        { "token", "id", text_value(other_token.id), "not signed with the key that it wants" },
+        { "time_ms", NULL, value_int(NOW_MS + 1),
+          "not signed with the key of its certificate request" },
+        { "token", NULL, value_missing(), "not signed with the key of its certificate request" },
+        { "token", "id", text_value(other_token.id),
+          "not signed with the key of its certificate request" },
         { "token", "key", text_value("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="),
           "not signed with the key of its token" },
-        { "proof", NULL, text_value("AAAA"), "not signed with the key that it wants" },
+        { "proof", NULL, text_value("AAAA"), "not signed with the key of its certificate request" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         JoinRequest request;
@@ -309,7 +314,7 @@ static void changed_request_is_refused(void **state)
     Str mixed = change(arena, plain.message, "token", NULL, *value_get(whole, STR("token")));
     JoinRequest request;
     assert_fails(join_request_read(arena, mixed, &request, &err), ERROR_INVALID,
-                 "not signed with the key that it wants");
+                 "not signed with the key of its certificate request");
 }
 
 /* CLUSTER H 9: no version but this one, however it is asked for. */
@@ -347,7 +352,7 @@ static void what_is_no_request_is_refused(void **state)
         { "name", NULL, text_value("-oProxyCommand=x"), "invalid node name: character 1 is" },
         { "name", NULL, value_int(1), "'name': must be a text" },
         { "name", NULL, value_missing(), "'name': is missing" },
-        { "ca", NULL, text_value("sha256:00"), "a pin is written" },
+        { "ca", NULL, text_value("sha256:00"), "a pin must be" },
         { "nonce", NULL, text_value(""), "'nonce': must be 26 letters and digits" },
         { "nonce", NULL, text_value("aaaaaaaaaaaaaaaaaaaaaaaaa\n"),
           "'nonce': must be 26 letters and digits" },
@@ -356,9 +361,9 @@ static void what_is_no_request_is_refused(void **state)
         { "proof", NULL, text_value("AAA!"), "'proof': must be a signature in base64" },
         { "proof", NULL, text_value("AAB="), "'proof': must be a signature in base64" },
         { "time_ms", NULL, text_value("1"), "'time_ms': must be a whole number" },
-        { "csr", NULL, text_value("x"), "the request for a certificate: no PEM" },
+        { "csr", NULL, text_value("x"), "the certificate request: not PEM" },
         { "token", NULL, text_value("x"), "'token': must be an object" },
-        { "token", "id", text_value("ABC"), "'token/id': must be the ID of a token" },
+        { "token", "id", text_value("ABC"), "'token/id': must be a token ID" },
         { "token", "key", text_value("AAAA"),
           "'token': must have a key and a signature in base64" },
         { "token", "proof", text_value("AAAA"),
@@ -374,7 +379,7 @@ static void what_is_no_request_is_refused(void **state)
     }
     for (size_t len = 0; len < joiner.message.len; len += 5) {
         assert_fails(join_request_read(arena, str_slice(joiner.message, 0, len), &request, &err),
-                     ERROR_INVALID, "the request to join: ");
+                     ERROR_INVALID, "the join request: ");
     }
     char *large = arena_alloc(arena, JOIN_REQUEST_MAX + 1);
     memset(large, ' ', JOIN_REQUEST_MAX + 1);

@@ -95,7 +95,7 @@ static void machine_that_was_shown_another_ca_refuses(void **state)
     Authority *authority = *state;
     JoinPending pending = make_pending(authority);
     pending.ca.bytes[31] ^= 1;
-    expect_refusal(authority, &pending, JOIN_ANSWER_OTHER_CA, "another CA");
+    expect_refusal(authority, &pending, JOIN_ANSWER_OTHER_CA, "a different CA");
 }
 
 /* It does not matter what it calls it: the server looks at the key. */

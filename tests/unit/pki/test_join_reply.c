@@ -9,7 +9,7 @@ typedef struct Exchange {
     JoinReply reply;
 } Exchange;
 
-/* A join up to the answer of the server, which was taken to be good. */
+/* A join up to the answer from the server, which was taken to be good. */
 static Exchange exchange(Authority *authority)
 {
     Arena *arena = &authority->arena;
@@ -89,16 +89,16 @@ static void answer_must_fit_what_was_asked(void **state)
 
     made = good;
     made.nonce[0] = made.nonce[0] == 'a' ? 'b' : 'a';
-    assert_refused("answer to another request");
+    assert_refused("belongs to another request");
     /* A CA that is not the pinned one, alone or with a certificate that it signed. */
     made = good;
     made.reply.bundle = other_ca;
-    assert_refused("the CA that was pinned is not among those to trust");
+    assert_refused("the pinned CA is not among the trusted CAs");
     made = good;
     NodeGrant grant = node_grant(authority, "web1");
     assert_goes(ca_issue_node(arena, &other, &grant, &node, &err));
     made.reply.certificate = certificate_pem(arena, &node);
-    assert_refused("not from a CA that is trusted here");
+    assert_refused("not from a trusted CA");
     /* Something among the CAs that is none. */
     made = good;
     made.reply.bundle = arena_join(arena, good.reply.bundle, good.reply.certificate, STR_EMPTY);
@@ -108,7 +108,7 @@ static void answer_must_fit_what_was_asked(void **state)
     grant = node_grant(authority, "web2");
     node = issue_node(authority, &grant);
     made.reply.certificate = certificate_pem(arena, &node);
-    assert_refused("not for the name that was asked");
+    assert_refused("not for the requested name");
     made = good;
     grant = node_grant(authority, "web1");
     assert_goes(p256_public_of(authority->ca.key, &grant.key, &err));
@@ -117,7 +117,7 @@ static void answer_must_fit_what_was_asked(void **state)
     assert_refused("not for the key of this machine");
     made = good;
     made.reply.cluster = STR("away");
-    assert_refused("not for the name that was asked");
+    assert_refused("not for the requested name");
     /* During a rotation the bundle has both, and the certificate may be from either. */
     made = good;
     grant = node_grant(authority, "web1");
@@ -137,13 +137,13 @@ static void joiner_with_a_wrong_clock_sees_both(void **state)
     assert_fails(
         join_reply_accept(&authority->arena, &made.reply, &made.wish, made.nonce, &gain, &err),
         ERROR_DENIED,
-        "the clocks differ by 400 d 0 h, more than 5 min 0 s: the server has "
+        "the clocks differ by 400 d 0 h, more than the allowed 5 min 0 s: the server has "
         "2027-01-15T08:00:00Z, the joining machine 2025-12-11T08:00:00Z");
     /* Clocks that agree are not blamed. */
     made.reply.time_ms = made.wish.now_ms;
     assert_fails(
         join_reply_accept(&authority->arena, &made.reply, &made.wish, made.nonce, &gain, &err),
-        ERROR_DENIED, "is not good before");
+        ERROR_DENIED, "is not valid before");
 }
 
 #define REPLY(result, reason, more)                                          \
@@ -165,14 +165,14 @@ static void what_is_no_answer_is_refused(void **state)
         { REPLY("admitted", "none", CLUSTER CERTIFICATE), "admits without a certificate" },
         { REPLY("admitted", "none", CLUSTER BUNDLE), "admits without a certificate" },
         { REPLY("admitted", "none", CERTIFICATE BUNDLE), "admits without a certificate" },
-        { REPLY("admitted", "none", GAIN), "without the address of a server" },
+        { REPLY("admitted", "none", GAIN), "without a server address" },
         { REPLY("admitted", "none", GAIN ",\"server\":\"S\",\"rpc_port\":1"), "name" },
         { REPLY("admitted", "none", GAIN ",\"server\":\"s\",\"rpc_port\":0"),
           "'rpc_port': must be from 1" },
         { REPLY("admitted", "none", GAIN ",\"server\":\"s\",\"rpc_port\":65536"), "to 65535" },
         { "{\"format\":\"eden.join-reply/2\"}", "expected 'eden.join-reply/1'" },
-        { "<html>", "the answer of the server" },
-        { "", "the answer of the server" },
+        { "<html>", "the answer from the server" },
+        { "", "the answer from the server" },
     };
     JoinReply read;
     assert_goes(join_reply_read(&authority->arena, STR(REPLY("refused", "none", "")), &read, &err));

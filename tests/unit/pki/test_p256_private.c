@@ -73,7 +73,7 @@ static void other_keys_are_refused(void **state)
         "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n";
     P256Private *read = NULL;
     assert_fails(p256_private_from_pem(str_from_c(ed25519), &read, &err), ERROR_INVALID,
-                 "not on P-256");
+                 "not a P-256 key");
     assert_fails(p256_private_from_pem(str_from_c(nonsense), &read, &err), ERROR_INVALID,
                  "not PKCS #8");
     assert_fails(p256_private_from_pem(str_from_c(older), &read, &err), ERROR_INVALID,

@@ -40,17 +40,20 @@ static void other_texts_are_no_pin(void **state)
     Pin pin;
     char text[] = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
     assert_goes(pin_parse(str_from_c(text), &pin, &err));
-    assert_fails(pin_parse(str_from(text, PIN_TEXT - 1), &pin, &err), ERROR_INVALID, "is written");
-    assert_fails(pin_parse(str_from(text, PIN_TEXT + 1), &pin, &err), ERROR_INVALID, "is written");
-    assert_fails(pin_parse(STR(""), &pin, &err), ERROR_INVALID, "is written");
+    assert_fails(pin_parse(str_from(text, PIN_TEXT - 1), &pin, &err), ERROR_INVALID,
+                 "must be 'sha256:'");
+    assert_fails(pin_parse(str_from(text, PIN_TEXT + 1), &pin, &err), ERROR_INVALID,
+                 "must be 'sha256:'");
+    assert_fails(pin_parse(STR(""), &pin, &err), ERROR_INVALID, "must be 'sha256:'");
     text[30] = 'A';
-    assert_fails(pin_parse(str_from_c(text), &pin, &err), ERROR_INVALID, "else than digits");
+    assert_fails(pin_parse(str_from_c(text), &pin, &err), ERROR_INVALID,
+                 "must consist of hexadecimal digits");
     text[30] = '\0';
     assert_fails(pin_parse(str_from(text, PIN_TEXT), &pin, &err), ERROR_INVALID,
-                 "else than digits");
+                 "must consist of hexadecimal digits");
     text[30] = 'a';
     text[3] = '5';
-    assert_fails(pin_parse(str_from_c(text), &pin, &err), ERROR_INVALID, "is written");
+    assert_fails(pin_parse(str_from_c(text), &pin, &err), ERROR_INVALID, "must be 'sha256:'");
 }
 
 int main(void)

@@ -32,7 +32,7 @@ static void identity_is_taken_only_from_the_certificate(void **state)
     assert_fails(peer_check(&peer, &web2, NOW_MS, &err), ERROR_DENIED,
                  "this is 'web1', not 'web2'");
     assert_fails(peer_check(&peer, &away, NOW_MS, &err), ERROR_DENIED,
-                 "'web1' is of the cluster 'home', not of 'away'");
+                 "'web1' belongs to cluster 'home', not to 'away'");
     ServingGrant serving = { .names = (Str[]){ STR("web1") },
                              .name_count = 1,
                              .key = authority->public_key,
@@ -40,17 +40,17 @@ static void identity_is_taken_only_from_the_certificate(void **state)
     PeerRules any = rules_for("");
     assert_goes(ca_issue_serving(&authority->arena, &authority->ca, &serving, &made, &err));
     peer = peer_of_certificate(&made);
-    assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not that of a node");
+    assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not a node certificate");
     /* A user of the same name is no node: their certificates do not open the port of nodes. */
     UserGrant user = { .key = authority->public_key, .now_ms = NOW_MS };
     assert_goes(user_identity_make(STR("home"), STR("web1"), &user.identity, &err));
     assert_goes(ca_issue_user(&authority->arena, &authority->ca, &user, &made, &err));
     peer = peer_of_certificate(&made);
-    assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not that of a node");
+    assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not a node certificate");
     peer = peer_of_certificate(&authority->ca.chain.items[0]);
-    assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not that of a node");
+    assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not a node certificate");
     peer = (ShownPeer){ 0 };
-    assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not that of a node");
+    assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not a node certificate");
 }
 
 /* CLUSTER H 13: also in a session that stands since before. */
@@ -67,7 +67,7 @@ static void expired_and_revoked_certificates_are_refused(void **state)
                  "the certificate of 'web1' expired at 2027-02-14T08:00:00Z; the clock of this "
                  "machine says 2027-02-14T08:00:00Z");
     assert_fails(peer_check(&peer, &rules, made.not_before_ms - 1, &err), ERROR_DENIED,
-                 "is not good before 2027-01-15T07:55:00Z");
+                 "is not valid before 2027-01-15T07:55:00Z");
     RevocationList list = { 0 };
     assert_goes(revocation_add_serial(&authority->arena, &list, str_from_c(made.serial),
                                       made.not_after_ms, &err));

@@ -47,9 +47,9 @@ static void reused_name_inherits_nothing(void **state)
         revocation_set_name(&authority->arena, &list, STR("web1"), STR(SECOND), NOW_MS, &err));
     assert_goes(CHECK(&list, "web1", now.serial));
     assert_fails(CHECK(&list, "web1", old.serial), ERROR_DENIED,
-                 "from an earlier enrolment of 'web1'");
-    assert_fails(CHECK(&list, "web1", renewed.serial), ERROR_DENIED, "from an earlier enrolment");
-    assert_fails(CHECK(&list, "web1", SECOND), ERROR_DENIED, "from an earlier enrolment");
+                 "from an earlier enrollment of 'web1'");
+    assert_fails(CHECK(&list, "web1", renewed.serial), ERROR_DENIED, "from an earlier enrollment");
+    assert_fails(CHECK(&list, "web1", SECOND), ERROR_DENIED, "from an earlier enrollment");
     assert_int_equal(list.names[0].until_ms, NOW_MS + HOUR);
 }
 
@@ -156,9 +156,9 @@ static void damaged_lists_are_refused(void **state)
         { LIST("{\"serial\":\"aa\",\"until_ms\":1},{\"serial\":\"aa\",\"until_ms\":1}", ""),
           "out of order" },
         { LIST("{\"serial\":\"AA\",\"until_ms\":1}", ""),
-          "'serials/0/serial': must be the serial of a certificate" },
+          "'serials/0/serial': must be a serial number" },
         { LIST("{\"serial\":\"\",\"until_ms\":1}", ""),
-          "'serials/0/serial': must be the serial of a certificate" },
+          "'serials/0/serial': must be a serial number" },
         { LIST("{\"serial\":\"aa\"}", ""), "'serials/0/until_ms': is missing" },
         { LIST("1", ""), "'serials/0': must be an object" },
         { LIST("", "{\"node\":\"b\",\"enrolment\":\"\",\"until_ms\":1},"
@@ -167,13 +167,13 @@ static void damaged_lists_are_refused(void **state)
         { LIST("", "{\"node\":\"../b\",\"enrolment\":\"\",\"until_ms\":1}"),
           "'names/0/node': invalid node name: character 1" },
         { LIST("", "{\"node\":\"b\",\"enrolment\":\"1\",\"until_ms\":1}"),
-          "'names/0/enrolment': an enrolment" },
+          "'names/0/enrolment': an enrollment ID" },
         { "{\"format\":\"eden.revocations/1\",\"serials\":[]}", "'names': is missing" },
         { "{\"format\":\"eden.revocations/1\",\"serials\":[],\"names\":[],\"clock_ms\":-1}",
           "'clock_ms': must be from 0" },
         { "{\"format\":\"eden.revocations/9\",\"serials\":[],\"names\":[]}",
           "expected 'eden.revocations/1'" },
-        { "", "the list of revocations: " },
+        { "", "the revocation list: " },
     };
     RevocationList read;
     assert_goes(revocation_read(&authority->arena, STR(LIST("", "")), &read, &err));
@@ -183,11 +183,11 @@ static void damaged_lists_are_refused(void **state)
     }
     RevocationList list = { 0 };
     assert_fails(revocation_add_serial(&authority->arena, &list, STR("xyz0"), 1, &err),
-                 ERROR_INVALID, "no serial number");
+                 ERROR_INVALID, "not a serial number");
     assert_fails(revocation_set_name(&authority->arena, &list, STR("-x"), STR_EMPTY, 1, &err),
                  ERROR_INVALID, "character 1 is '-'");
     assert_fails(revocation_set_name(&authority->arena, &list, STR("x"), STR("1"), 1, &err),
-                 ERROR_INVALID, "enrolment");
+                 ERROR_INVALID, "enrollment");
 }
 
 static void fields_of_a_newer_server_are_kept(void **state)

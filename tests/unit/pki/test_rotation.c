@@ -167,7 +167,7 @@ static void each_state_says_what_it_waits_for(void **state)
     fleet.nodes[3].trusts_present = false;
     rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
     assert_int_equal(plan.wait_count, 1);
-    assert_str(plan.waits[0].what, "it does not trust the present CA");
+    assert_str(plan.waits[0].what, "it does not trust the current CA");
     fleet.nodes[3].trusts_present = true;
     rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
     rotation = plan.next;
@@ -214,15 +214,16 @@ static void rotations_begin_and_turn_back_where_they_can(void **state)
 {
     Rotation steady = rotation_steady(&old_ca, NOW_MS), rotation, other;
     assert_fails(rotation_begin(&steady, &old_ca, NOW_MS, &rotation, &err), ERROR_INVALID,
-                 "the present one");
+                 "the current one");
     assert_fails(rotation_turn_back(&steady, NOW_MS, &rotation, &err), ERROR_CONFLICT, "not being");
     assert_goes(rotation_begin(&steady, &new_ca, NOW_MS, &rotation, &err));
     assert_fails(rotation_begin(&rotation, &new_ca, NOW_MS, &other, &err), ERROR_CONFLICT,
-                 "already (prepare)");
+                 "already being rotated (prepare)");
     assert_goes(rotation_turn_back(&rotation, NOW_MS, &other, &err));
     check_same(&other, &steady);
     rotation.state = ROTATION_RETIRE;
-    assert_fails(rotation_turn_back(&rotation, NOW_MS, &other, &err), ERROR_CONFLICT, "dropped");
+    assert_fails(rotation_turn_back(&rotation, NOW_MS, &other, &err), ERROR_CONFLICT,
+                 "being removed");
     rotation.state = ROTATION_ISSUE;
     assert_goes(rotation_turn_back(&rotation, NOW_MS, &other, &err));
     assert_true(pin_equal(&other.next, &old_ca) && pin_equal(&other.present, &new_ca));
@@ -275,7 +276,7 @@ static void damaged_states_are_refused(void **state)
         { ROTATION("other", ""), "'state': must be one of steady|prepare|" },
         { ROTATION("steady", PIN_A), "'next': must be empty in state 'steady'" },
         { ROTATION("issue", ""), "'next': must be the pin of a CA in state 'issue'" },
-        { ROTATION("issue", "sha256:1"), "'next': a pin is written" },
+        { ROTATION("issue", "sha256:1"), "'next': a pin must be" },
         { ROTATION("issue", PIN_A), "'next': is the same CA as 'present'" },
         { "{\"format\":\"eden.rotation/0\"}", "expected 'eden.rotation/1'" },
         { "{", "the state of the CA" },

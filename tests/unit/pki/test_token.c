@@ -84,10 +84,11 @@ static void other_texts_are_no_token(void **state)
     Token read;
     assert_goes(token_parse(STR("abcdefgh.abcdefghijklmnopqrstuvwxyz234567"), &read, &err));
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        assert_fails(token_parse(str_from_c(wrong[i]), &read, &err), ERROR_INVALID, "is it whole?");
+        assert_fails(token_parse(str_from_c(wrong[i]), &read, &err), ERROR_INVALID,
+                     "is it complete?");
     }
     assert_fails(token_parse(STR("eden_abcdefgh_abcdefghijklmnopqrstuvwxyz234567"), &read, &err),
-                 ERROR_INVALID, "a token for people");
+                 ERROR_INVALID, "this is an API token");
 }
 
 /* Somebody who reads the store, or a backup of it, cannot join with what is there. */
@@ -136,7 +137,7 @@ static void damaged_records_are_refused(void **state)
 {
     Authority *authority = *state;
     static const char *const rows[][2] = {
-        { RECORD("abcdefg1", HASH, "\"uses_max\":1,\"uses\":0"), "'id': must be the ID" },
+        { RECORD("abcdefg1", HASH, "\"uses_max\":1,\"uses\":0"), "'id': must be a token ID" },
         { RECORD("abcdefgh", "00", "\"uses_max\":1,\"uses\":0"), "'hash': must be a SHA-256" },
         { RECORD("abcdefgh", HASH, "\"uses_max\":0,\"uses\":0"), "'uses_max': must be from 1" },
         { RECORD("abcdefgh", HASH, "\"uses_max\":1,\"uses\":2"), "'uses': more than" },
@@ -227,7 +228,7 @@ static void only_who_has_the_secret_is_told_more(void **state)
     assert_string_equal(token_verdict_name(TOKEN_USED_UP), "used up");
     assert_non_null(strstr(token_verdict_text(TOKEN_EXPIRED), "expired"));
     assert_non_null(strstr(token_verdict_text(TOKEN_USED_UP), "used up"));
-    assert_non_null(strstr(token_verdict_text(TOKEN_GOOD), "good"));
+    assert_non_null(strstr(token_verdict_text(TOKEN_GOOD), "valid"));
 }
 
 int main(void)

@@ -79,7 +79,7 @@ static void only_cas_are_in_a_bundle(void **state)
     notice.bundle = arena_format(&arena, "%" STR_FMT "%" STR_FMT, STR_ARG(notice.bundle),
                                  STR_ARG(certificate_pem(&arena, &node)));
     assert_false(trust_notice_read(&arena, text_of(&notice), &read, &bundle, &err));
-    assert_non_null(strstr(err.text, "is no CA"));
+    assert_non_null(strstr(err.text, "is not a CA"));
 
     TrustReport report, again;
     Buf text = buf_make_in(&arena, BUF_UNLIMITED);

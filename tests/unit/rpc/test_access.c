@@ -28,7 +28,7 @@ static const Case cases[] = {
     { "server of another cluster",
       { NODE_OF("other"), .is_approved = true, .is_server = true },
       0,
-      "belongs to the cluster 'other'" },
+      "belongs to cluster 'other'" },
     { "pending node", { NODE_OF("home"), .is_ours = true }, 0, "is not approved" },
     { "pending server",
       { NODE_OF("home"), .is_ours = true, .is_server = true },
@@ -42,7 +42,7 @@ static const Case cases[] = {
     { "node",
       { NODE_OF("home"), .is_ours = true, .is_approved = true },
       CALLER_NODE | CALLER_SELF,
-      "and node 'web1' is none" },
+      "not node 'web1'" },
     { "server",
       { NODE_OF("home"), .is_ours = true, .is_approved = true, .is_server = true },
       CALLER_NODE | CALLER_SELF | CALLER_SERVER,
@@ -148,10 +148,10 @@ static void test_protocols(void **state)
     Error err;
     assert_true(access_check_protocol(STR("1"), &err));
     assert_false(access_check_protocol(STR("0"), &err));
-    assert_string_equal(err.text, "the caller speaks protocol 0, and this eden speaks 1");
+    assert_string_equal(err.text, "the caller uses protocol 0, but this eden supports 1");
     assert_false(access_check_protocol(STR("2"), &err));
     assert_false(access_check_protocol(STR(""), &err));
-    assert_non_null(strstr(err.text, "this eden speaks 1"));
+    assert_non_null(strstr(err.text, "this eden supports protocol 1"));
     assert_false(access_check_protocol(STR("1 "), &err));
     assert_false(access_check_protocol(STR("4294967297"), &err));
 }

@@ -202,14 +202,14 @@ static void test_a_refused_watch_leaves_the_session(void **state)
     assert_int_equal(owner->last.kind, NODE_RECORDS);
     assert_int_equal(owner->last.record_count, 3);
     tell(owner, 11, 11, false, true);
-    assert_failed(owner, "changes of a watch that was refused");
+    assert_failed(owner, "changes for a rejected watch");
 }
 
 static void test_only_a_watch_can_be_refused(void **state)
 {
     Owner *owner = *state;
     greet_refusing(owner, 1);
-    assert_failed(owner, "a watch is refused that was not asked for");
+    assert_failed(owner, "the server rejected a watch that was not requested");
 }
 
 static void test_a_ping_is_answered_when_there_is_room(void **state)
@@ -288,14 +288,14 @@ static void test_other_protocol(void **state)
 {
     Owner *owner = *state;
     hello(owner, 2, 0, STR("s1"));
-    assert_failed(owner, "the server speaks protocol 2, and this eden speaks 1");
+    assert_failed(owner, "the server uses protocol 2, but this eden supports 1");
 }
 
 static void test_server_that_knows_more(void **state)
 {
     Owner *owner = *state;
     hello(owner, 1, 4, STR("s1"));
-    assert_failed(owner, "numbered again");
+    assert_failed(owner, "renumbered");
     assert_int_equal(owner->restarts, 1);
     assert_true(outbox_epoch(owner->outbox) != 5);
 }
@@ -305,7 +305,7 @@ static void test_ack_of_nothing(void **state)
     Owner *owner = *state;
     hello(owner, 1, 0, STR("s1"));
     say(owner, &(ServerMessage){ .kind = SERVER_ACK, .ack = { 4, NULL, 0 } });
-    assert_failed(owner, "has not got");
+    assert_failed(owner, "was not sent");
     assert_int_equal(outbox_counts(owner->outbox).records, 3);
 }
 
@@ -320,7 +320,7 @@ static void test_changes_follow_one_another(void **state)
     session_node_taken(owner->session, 0, owner->ticket);
     assert_int_equal(owner->last.taken.revision, 12);
     tell(owner, 12, 13, false, true);
-    assert_failed(owner, "watch 'w': a change of revision 12 comes after 12");
+    assert_failed(owner, "watch 'w': a change with revision 12 after 12");
     assert_int_equal(owner->batches, 1);
 }
 
@@ -330,7 +330,7 @@ static void test_changes_before_others_are_taken(void **state)
     hello(owner, 1, 3, STR("s1"));
     tell(owner, 11, 12, false, true);
     tell(owner, 13, 13, false, true);
-    assert_failed(owner, "before others were dealt with");
+    assert_failed(owner, "before the previous ones were acknowledged");
 }
 
 static void test_unknown_store_must_begin_anew(void **state)
@@ -348,7 +348,7 @@ static void test_unknown_store_must_begin_anew(void **state)
     owner->disconnects = 0;
     hello(owner, 1, 3, STR("s1"));
     tell(owner, 11, 12, false, true);
-    assert_failed(owner, "a store that is not known here");
+    assert_failed(owner, "an unknown store");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

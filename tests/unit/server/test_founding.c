@@ -149,7 +149,7 @@ static void what_a_killed_one_left_is_no_cluster(void **state)
     /* A cluster that has lost its settings looks the same but for that. */
     assert_false(cluster_found(&founding, &second, &err));
     assert_int_equal(err.kind, ERROR_CONFLICT);
-    assert_non_null(strstr(err.text, SERVER_SETTINGS_FILE " is lost"));
+    assert_non_null(strstr(err.text, SERVER_SETTINGS_FILE " is missing"));
     scratch_put(scratch, "state/server/" FOUNDING_UNFINISHED, "");
     snprintf(founding.settings.node, sizeof founding.settings.node, "s2");
     assert_true(cluster_found(&founding, &second, &err));
@@ -244,7 +244,7 @@ static void a_lost_store_is_replaced_when_nobody_has_it_open(void **state)
     work.replaces_lost = true;
     assert_false(work_open(&work, &err));
     assert_int_equal(err.kind, ERROR_CONFLICT);
-    assert_non_null(strstr(err.text, "a server that runs"));
+    assert_non_null(strstr(err.text, "a running server"));
     work_clear(&work);
     store_close(TAKE(store)); /* which saves it */
     assert_int_equal(unlink(scratch_place(scratch, "state/server/store/store.db")), 0);

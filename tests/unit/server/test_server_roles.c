@@ -3,7 +3,7 @@
 #include "cluster/browser_sessions.h"
 #include "server_world.h"
 
-static const char none_of_yours[] = "not found among the objects that your roles allow";
+static const char none_of_yours[] = "not found, or not allowed by your roles";
 
 static const char *place(const Fixture *f, const char *name)
 {
@@ -71,8 +71,9 @@ static void who_may_for_some_objects_learns_of_no_others(void **state)
         expect_none(f, "PATCH", hidden[i], "{\"spec\":{\"title\":\"x\"}}");
         expect_none(f, "PATCH", hidden[i], "{\"spec\":{\"titel\":\"x\"}}");
         expect_told(f, "PATCH", hidden[i], "{\"metadata\":{\"revision\":1}}", 412,
-                    "it is not there");
-        expect_told(f, "PUT", hidden[i], "{\"metadata\":{\"revision\":1}}", 412, "it is not there");
+                    "the object does not exist");
+        expect_told(f, "PUT", hidden[i], "{\"metadata\":{\"revision\":1}}", 412,
+                    "the object does not exist");
         expect_told(f, "PATCH", hidden[i], "{\"metadata\":{\"lables\":1}}", 400,
                     "/metadata/lables");
         expect_none(f, "PUT", hidden[i], "{\"metadata\":{\"labels\":{\"team\":\"web\"}}}");

@@ -64,10 +64,10 @@ static void what_makes_no_sense_is_refused(void **state)
         { NAMED("[]"), "'names': must not be empty" },
         { LISTENING("0.0.0.0"), NULL },
         { LISTENING("[::]:65535"), NULL },
-        { LISTENING("0.0.0.0:1337x"), "server.json: line 2: 'rpc': '1337x' is no port" },
-        { LISTENING("0.0.0.0:70000"), "line 2: 'rpc': '70000' is no port" },
+        { LISTENING("0.0.0.0:1337x"), "server.json: line 2: 'rpc': '1337x' is not a valid port" },
+        { LISTENING("0.0.0.0:70000"), "line 2: 'rpc': '70000' is not a valid port" },
         { LISTENING("0.0.0.0:-1"), "line 2: 'rpc'" },
-        { LISTENING("0.0.0.0:"), "line 2: 'rpc': '' is no port" },
+        { LISTENING("0.0.0.0:"), "line 2: 'rpc': '' is not a valid port" },
         { LISTENING("no host:1337"), "line 2: 'rpc'" },
         { "{}", "format" },
     };

@@ -189,7 +189,7 @@ static void test_the_worst_message_fits(void **state)
     }
     assert_true(size < STORE_REQUEST_MAX);
     assert_int_equal(writes.refusal_count, SESSION_REFUSALS_MAX);
-    assert_str(writes.refusals[0].reason, "too much in one message");
+    assert_str(writes.refusals[0].reason, "too many bytes in one message");
     assert_int_equal(writes.refusals[0].sequence, 5);
 }
 
@@ -275,7 +275,7 @@ static void test_unknown_kinds_are_refused_one_by_one(void **state)
     assert_int_equal(writes.refusal_count, 2);
     assert_int_equal(writes.unknown_count, 2);
     assert_int_equal(writes.refusals[1].sequence, 3);
-    assert_str(writes.refusals[0].reason, "this server does not know this kind of record");
+    assert_str(writes.refusals[0].reason, "unknown kind of record");
     assert_int_equal(writes.lost, 4);
 }
 

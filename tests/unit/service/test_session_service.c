@@ -521,7 +521,8 @@ static void test_a_newer_node_keeps_its_session(void **state)
     say_hello(&node, "web1", "facts", 0);
     wait_hello(&node);
     assert_int_equal(node.hello.refused_count, 1);
-    assert_str(node.hello.refused[0].reason, "this server has no range 'facts' for nodes");
+    assert_str(node.hello.refused[0].reason,
+               "this server does not offer the range 'facts' to nodes");
     tell_one(&node, 1, (RecordKind)9, "later", "1");
     assert_int_equal(node.refusals, 1);
     assert_int_equal(node.acked, 1);

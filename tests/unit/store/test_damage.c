@@ -150,7 +150,7 @@ static void a_store_that_lost_writes_is_known(void **state)
     go_back_in_time(world);
     assert_false(store_check(world->folder, &err));
     assert_int_equal(err.kind, ERROR_OS);
-    assert_non_null(strstr(err.text, "it ends at revision 3, and 9 was acknowledged"));
+    assert_non_null(strstr(err.text, "it ends at revision 3, but 9 was acknowledged"));
     for (int i = 1; i < 3; i++) { /* the second start knows it too */
         open_store(world, NULL);
         assert_int_equal(world->told, i);
@@ -162,7 +162,7 @@ static void a_store_that_lost_writes_is_known(void **state)
         Answer refused = put(world, "new", STR("x"));
         assert_false(refused.ok);
         assert_int_equal(refused.err.kind, ERROR_UNAVAILABLE);
-        assert_non_null(strstr(refused.err.text, "the store is damaged and takes no writes"));
+        assert_non_null(strstr(refused.err.text, "the store is damaged and read-only"));
         assert_true(get(world, "key000").ok); /* what is there is read */
         assert_int_equal(store_status(world->store).revision, 3);
         close_store(world);
@@ -258,7 +258,7 @@ static void half_a_mark_leaves_the_one_before(void **state)
     fputc('x', mark);
     fclose(mark);
     assert_false(store_check(world->folder, &err));
-    assert_non_null(strstr(err.text, "it ends at revision 3, and 8 was acknowledged"));
+    assert_non_null(strstr(err.text, "it ends at revision 3, but 8 was acknowledged"));
 }
 
 /* --- Damaged pages --------------------------------------------------------------------------- */

@@ -86,7 +86,7 @@ static void a_newer_format_is_refused(void **state)
     fill(folder);
     run_sql(scratch_place(scratch, "store/store.db"), "PRAGMA user_version = 2");
     assert_int_equal(open_kind(folder, &err), ERROR_INVALID);
-    assert_non_null(strstr(err.text, "newer eden (format 2, this one knows 1)"));
+    assert_non_null(strstr(err.text, "newer eden (format 2, this one supports up to 1)"));
     EngineState seen;
     assert_false(
         sqlite_engine_check(scratch_place(scratch, "store/store.db"), NULL, NULL, &seen, &err));
@@ -99,7 +99,7 @@ static void a_database_of_somebody_else_is_refused(void **state)
     scratch_put(scratch, "store/store.lock", "");
     run_sql(scratch_place(scratch, "store/store.db"), "CREATE TABLE t (a); CREATE TABLE u (a)");
     assert_int_equal(open_kind(scratch_place(scratch, "store"), &err), ERROR_INVALID);
-    assert_non_null(strstr(err.text, "no store of eden's"));
+    assert_non_null(strstr(err.text, "not an eden store"));
 }
 
 static void what_is_no_database_is_told_as_damaged(void **state)
@@ -256,7 +256,7 @@ static void what_others_added_to_the_schema_is_refused(void **state)
         assert_int_equal(open_kind(folder, &err), ERROR_NONE);
         run_sql(path, texts[i]);
         assert_int_equal(open_kind(folder, &err), ERROR_INVALID);
-        assert_non_null(strstr(err.text, "not those of eden"));
+        assert_non_null(strstr(err.text, "not from eden"));
         assert_false(sqlite_engine_check(path, NULL, NULL, &seen, &err));
         assert_false(store_restore(copy, path, STR_EMPTY, &err));
         assert_int_equal(err.kind, ERROR_INVALID);
