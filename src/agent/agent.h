@@ -1,9 +1,9 @@
-/* The daemon of every machine: put together, and taken apart in order. Loop thread, which must be the
- * main thread.
+/* The agent: the daemon of every machine. Starts its parts, and stops them in
+ * order. Loop thread, which must be the main thread.
  *
- * Where the machine is a node it holds the session with a server (membership.h); where `eden init`
- * was run it keeps the server running (server_keeper.h); where neither is, it waits until one comes.
- * Commands of this machine ask it by its socket (local_api.h). */
+ * On a node it holds the session with a server (membership.h); after `eden init`
+ * it keeps the server running (server_keeper.h); otherwise it waits until the
+ * machine becomes either. Local commands call it through its socket (local_api.h). */
 #pragma once
 
 #include "base/buf.h"

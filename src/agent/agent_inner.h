@@ -1,4 +1,4 @@
-/* What the files of the agent share; nobody else's. */
+/* Internal declarations of the agent. */
 #pragma once
 
 #include "agent/agent.h"

@@ -1,8 +1,8 @@
-/* Leaving a cluster in order: asks a server to remove this node, and knows whether it has. Loop
- * thread.
+/* Leaving a cluster: asks a server to remove this node, and determines whether it was
+ * removed. Loop thread.
  *
- * The server cuts off whoever is removed, often before its answer is out. So when the connection
- * breaks, what the next one meets tells: a server that refuses this node has removed it. */
+ * The server disconnects a removed node, often before its response is sent. So if the
+ * connection breaks, the next one decides: a server that rejects this node has removed it. */
 #pragma once
 
 #include "net/grpc_client.h"

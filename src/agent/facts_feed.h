@@ -1,9 +1,9 @@
-/* Tells the servers what this machine is: its facts (facts/facts.h), when it starts and when they
- * have changed, and only if they differ from what was told last, also before a restart. Loop thread;
- * gathering them is done by another one.
+/* Reports the facts of this machine (facts/facts.h) to the servers, at start
+ * and when they have changed, and only if they differ from the last report,
+ * even across restarts. Loop thread; facts are collected by another thread.
  *
- * It looks again when somebody says so, when the files or the network that facts come from change,
- * and once in a while for the rest. */
+ * Facts are collected again on request, when the files or the network that
+ * they come from change, and periodically for the rest. */
 #pragma once
 
 #include "base/error.h"

@@ -20,18 +20,18 @@ struct NodeJoin {
     NodeJoinOptions options;
     Sm sm;
     Token token;
-    Directory agent, directory; /* the second: what it keeps while it asks */
+    Directory agent, directory; /* the second: what is kept while joining */
     FileLock lock;
     Joining joining;
     Pin key;
     TlsContext *tls;
     HttpCall *call;
     char nonce[JOIN_NONCE_TEXT + 1];
-    int64_t asked_ms; /* by the clock, as the request says */
+    int64_t asked_ms; /* wall clock, as in the request */
     LoopTimer timer;
-    bool has_ca;              /* that it goes by: told, or shown */
+    bool has_ca;              /* the pin in use: given, or shown by the server */
     uint32_t polls, failures; /* one after the other */
-    NodeJoinState told;       /* that it waits */
+    NodeJoinState told;       /* the reason why it waits */
     char why[JOIN_TEXT_MAX];
 };
 
@@ -54,7 +54,7 @@ static void finish(NodeJoin *join, const NodeState *state, const Error *err)
 
 /* --- Waiting --------------------------------------------------------------------------------- */
 
-/* The CA that nobody has vouched for yet. */
+/* The CA that is not verified yet. */
 static const Pin *claim_of(const NodeJoin *join)
 {
     const Joining *joining = &join->joining;
@@ -79,8 +79,8 @@ static void wait_as(NodeJoin *join, NodeJoinState state, const char *why, int64_
     }
 }
 
-/* Soon at first, as somebody may sit there and approve it, then less often; by chance, so that many
- * that were started at once do not come at once. */
+/* Soon at first, because an operator may be waiting to approve it, then less often; with
+ * jitter, so that many machines started at the same time do not call at the same time. */
 static void wait_pending(NodeJoin *join, const char *why)
 {
     int64_t delay = JOIN_POLL_MS;
@@ -129,7 +129,7 @@ static void make_state(Arena *arena, const NodeJoin *join, const JoinReply *repl
     snprintf(out->node, sizeof out->node, "%s", gain->identity.node);
 }
 
-/* What names the others comes last; what is needed to ask again goes after it. */
+/* The file that names the others is written last; what is needed to retry is removed after it. */
 static bool keep(NodeJoin *join, Arena *arena, const JoinGain *gain, const NodeState *state,
                  Error *err)
 {
@@ -165,8 +165,8 @@ static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
     finish(join, ok ? &state : NULL, &err);
 }
 
-/* A wrong clock is told with both, so the handshake does not look at it. What it left out is made up
- * for here: the clocks agree, and the certificate is good by them. */
+/* The handshake ignores the clock, so that a wrong clock is reported with both times. Its
+ * check is made up for here: the clocks agree, and the certificate is valid at that time. */
 static bool check_time(const NodeJoin *join, Arena *arena, int64_t server_ms, Error *err)
 {
     const TlsPeer *peer = &http_call_peer(join->call)->tls;
@@ -200,7 +200,7 @@ static void replied(NodeJoin *join, Arena *arena, Str body)
     }
 }
 
-/* What the API says when it has no answer of ours: {"detail":...}. */
+/* The API's error response if it is not a join reply: {"detail":...}. */
 static Str message_of(Arena *arena, int status, Str body)
 {
     Value value;
@@ -295,7 +295,7 @@ static void ask(NodeJoin *join)
     call(join, "POST", "/v1/join", message);
 }
 
-/* Any answer shows the CA; that one is what this machine asks with from now on. */
+/* Any response shows the CA; from now on this machine uses that one. */
 static void shown(NodeJoin *join)
 {
     char text[TLS_PIN_TEXT + 1];
@@ -311,8 +311,8 @@ static void shown(NodeJoin *join)
     finish(join, NULL, &err);
 }
 
-/* The next thing to do. Whose CA nobody has vouched for asks once, and then looks here only: when it
- * asks again it is let in, and must know by whom. */
+/* The next step. With an unverified CA the machine sends one request and then only
+ * checks locally: its next request is admitted, so the CA must be verified by then. */
 static void go(void *context)
 {
     NodeJoin *join = context;
@@ -367,7 +367,7 @@ static bool refuse_second(const NodeJoin *join, Error *err)
     return err->kind == ERROR_NOT_FOUND;
 }
 
-/* The key of a join for the same that did not come to its end, or a new one. */
+/* The key of an unfinished join with the same parameters, or a new one. */
 static bool prepare_key(NodeJoin *join, Error *err)
 {
     const NodeJoinOptions *options = &join->options;
@@ -382,7 +382,7 @@ static bool prepare_key(NodeJoin *join, Error *err)
         (options->knows_no_ca ? joining->is_claim : pin_equal(&options->ca, &joining->ca));
     join->has_ca = goes_on || !options->knows_no_ca;
     if (goes_on && joining->is_claim && !options->knows_no_ca) {
-        joining->is_claim = false; /* told of it by now */
+        joining->is_claim = false; /* the caller has been notified */
         if (!joining_save(&join->directory, joining, err)) {
             return false;
         }

@@ -1,8 +1,8 @@
-/* What a machine keeps on disk that asks to become a node: its key, and what it asked for. With it a
- * join that was killed, or that waits for somebody, goes on as the same machine.
+/* The state of a join on disk: the key of the machine, and its parameters. With it a
+ * join that was killed, or that waits for approval, continues as the same machine.
  *
- * A directory below the agent's: key.pem, and wish.json ("eden.join-wish/1"). When a server has asked
- * this machine over SSH (ssh_answer.h), the CAs that it vouched for are in trusted.pem. */
+ * A directory below the agent's: key.pem, and wish.json ("eden.join-wish/1"). After a
+ * server has verified this machine over SSH (ssh_answer.h), its CAs are in trusted.pem. */
 #pragma once
 
 #include "net/address.h"

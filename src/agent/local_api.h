@@ -1,11 +1,11 @@
-/* What commands of this machine ask its agent, as HTTP and JSON on a Unix socket. For root and for
- * the user that the agent runs as. Loop thread.
+/* The agent's API for commands of this machine: HTTP and JSON on a Unix
+ * socket, for root and for the user that the agent runs as. Loop thread.
  *
- *     GET   /v1/agent          how it is: "eden.agent-status/1"
- *     POST  /v1/agent/renew    get another certificate now
- *     POST  /v1/agent/reload   look at its files and facts again
- *     POST  /v1/agent/leave    be no node any more, and have the server remove it
- *     POST  /v1/agent/forget   the same without asking the server */
+ *     GET   /v1/agent          its status: "eden.agent-status/1"
+ *     POST  /v1/agent/renew    renew the certificate now
+ *     POST  /v1/agent/reload   read its files and facts again
+ *     POST  /v1/agent/leave    leave the cluster, and have the server remove the node
+ *     POST  /v1/agent/forget   leave without notifying the server */
 #pragma once
 
 #include "base/error.h"

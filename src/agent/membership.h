@@ -1,9 +1,9 @@
-/* What a machine has and does because it is a node: its session with the servers, what it has to
- * tell, what it was told, its certificate. It is there while node.json is (cluster/node_state.h).
- * Loop thread.
+/* The state of a machine that is a node: its session with the servers, pending
+ * records, received data, its certificate. It exists while node.json does
+ * (cluster/node_state.h). Loop thread.
  *
- * Files that belong to it lie in the agent's directory and carry the enrolment that they are of: a
- * machine that joins anew, also under the same name, starts with none of them. */
+ * Its files are in the agent's directory and contain the enrollment they belong
+ * to: a machine that joins again, even under the same name, starts without them. */
 #pragma once
 
 #include "agent/departure.h"

@@ -1,15 +1,15 @@
-/* Keeps the server of this machine running, where there is one: `eden serve` as a child of the
- * agent, started again when it ends, never twice, and stopped in order. Loop thread.
+/* Keeps the server of this machine running, if there is one: runs `eden serve` as a child of the
+ * agent, restarts it when it exits, never runs it twice, and stops it in order. Loop thread.
  *
  *     absent -> running -> waiting -> running ...
  *        |         |          |
  *        v         v          v
  *    elsewhere  stopping -> stopped
  *
- * There is one where `eden init` has left its settings. The child ends with the agent, however that
- * ends; one that an agent left which was killed holds the store until it has ended, and meanwhile
- * the new one tries again. Where somebody else runs it, such as a unit of its own, it is only known
- * that there is one. */
+ * There is a server if `eden init` has created its settings. The child exits with the agent,
+ * however that ends; a child of an agent that was killed holds the store until it exits, and
+ * until then the new agent retries. If the server is run otherwise, for example by a separate
+ * unit, the agent only knows that there is one. */
 #pragma once
 
 #include "sys/child.h"

@@ -1,8 +1,8 @@
-/* A node's session with one of its servers, over the network: rpc/session_node.h on gRPC. Loop
- * thread.
+/* A node's session with one of its servers, over the network:
+ * rpc/session_node.h on gRPC. Loop thread.
  *
- * The machine decides when to connect, to which server, what to say and how long to wait between
- * tries; here is the connection. */
+ * The state machine decides when to connect, to which server, what to send
+ * and how long to wait between attempts; this module is the connection. */
 #pragma once
 
 #include "net/grpc_client.h"

@@ -1,11 +1,11 @@
-/* The outbox of a node on disk: what it has to tell survives the end of the process and of the
- * power, until a server has it. Loop thread, which waits while a frame is written and synced.
+/* The outbox of a node on disk: pending records survive restarts and power failures, until
+ * a server has stored them. Loop thread, which waits while a frame is written and synced.
  *
- * What is added within a few milliseconds is written and synced together. When the disk takes
- * nothing, records stay in memory and unsent, within the bound of the outbox, and writing is tried
- * again. The file is written anew when most of it is not needed any more.
+ * Records added within a few milliseconds are written and synced together. If the disk
+ * fails, records stay in memory and unsent, within the limit of the outbox, and writing is
+ * retried. The file is rewritten when most of it is obsolete.
  *
- * A directory has one user at a time; whoever runs an agent sees to that. */
+ * A directory has one user at a time; the owner of the agent ensures that. */
 #pragma once
 
 #include "rpc/outbox.h"

@@ -1,5 +1,5 @@
-/* What this machine answers to a server that has logged in here and asks who wants to join
- * (pki/join_answer.h). */
+/* This machine's answer to a server that has logged in
+ * over SSH to verify a join request (pki/join_answer.h). */
 #pragma once
 
 #include "pki/join_answer.h"

@@ -1,8 +1,9 @@
-/* Makes way for a newer program.
+/* Restarts the agent after its program was upgraded.
  *
- * An upgrade may be made by what runs below the agent, and is killed with it when systemd restarts
- * the unit. So such an upgrade only says that the program is another one (a reload), and the agent
- * ends by itself when nothing runs below it any more; systemd then starts the new one. Loop thread. */
+ * An upgrade may be run by a child of the agent, and would be killed with
+ * it when systemd restarts the unit. So an upgrade only reports that the
+ * program was replaced (a reload), and the agent exits by itself when it
+ * has no child processes; systemd then starts the new program. Loop thread. */
 #pragma once
 
 #include "sys/loop.h"

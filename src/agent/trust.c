@@ -11,17 +11,17 @@
 #include "service/pki_message.h"
 
 enum {
-    LOOK_MAX_MS = 10 * 60 * 1000, /* the clock may be set meanwhile */
-    UNCONNECTED_MS = 60 * 1000,   /* until the next look; trust_connected comes first */
-    RETRY_MS = 5000,              /* of what the disk or the outbox did not take */
+    LOOK_MAX_MS = 10 * 60 * 1000, /* the clock may be set in the meantime */
+    UNCONNECTED_MS = 60 * 1000,   /* until the next check; trust_connected comes first */
+    RETRY_MS = 5000,              /* retry after the disk or the outbox failed */
     CALL_MS = 30000,
 };
 
-/* A request for the next certificate. It is answered in any case; the trust may be gone. */
+/* A request for the next certificate. It is always answered; the trust may be freed before. */
 typedef struct Renewing {
-    Trust *trust; /* NULL: it is */
+    Trust *trust; /* NULL: it was freed */
     P256Private *key;
-    TrustDone *done; /* NULL: nobody waits */
+    TrustDone *done; /* NULL: no caller waits */
     void *context;
 } Renewing;
 
@@ -36,12 +36,12 @@ struct Trust {
     bool has_rules; /* from a notice: */
     Pin issuer;
     int64_t since_ms, spread_ms;
-    Buf notice; /* that could not be taken yet */
+    Buf notice; /* a notice that could not be applied yet */
     LoopTimer timer, report_timer, notice_timer;
     Renewing *renewing;
     uint32_t failures;
     Error why;
-    int64_t retry_ms; /* by the loop; 0: nothing failed */
+    int64_t retry_ms; /* loop time; 0: no failure */
 };
 
 static RenewalPlan plan_of(const Trust *trust)
@@ -116,7 +116,7 @@ static bool read_bundle(Arena *arena, Str text, CertificateSet *out, Error *err)
     return true;
 }
 
-/* The CAs from now on. */
+/* Replaces the trusted CAs. */
 static bool take_bundle(Trust *trust, Str text, Error *err)
 {
     if (str_eq(text, trust->bundle_text)) {
@@ -141,8 +141,8 @@ static bool take_bundle(Trust *trust, Str text, Error *err)
     return true;
 }
 
-/* What was answered must be what was asked for: this name, this key, good now, from a CA that is
- * trusted. */
+/* The response must match the request: this
+ * name, this key, valid now, from a trusted CA. */
 static bool check_certificate(const Trust *trust, const P256Private *key, CertificateSet chain,
                               Error *err)
 {
@@ -275,14 +275,14 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Renews when that is due, and says when to look again. */
+/* Renews if due, and schedules the next check. */
 static void look(Trust *trust)
 {
     Loop *loop = trust->options.loop;
     RenewalPlan plan = plan_of(trust);
     Error err;
     if (trust->renewing != NULL) {
-        return; /* the answer looks again */
+        return; /* the response checks again */
     }
     if (plan.state == RENEWAL_WAIT) {
         int64_t left_ms = plan.at_ms - loop_wall_ms(loop);
@@ -332,7 +332,7 @@ void trust_renew(Trust *trust, TrustDone *done, void *context)
     }
 }
 
-/* The disk may have room later. */
+/* The disk may have space later. */
 static void try_later(Trust *trust, Str value, const Error *err)
 {
     log_warning("cannot use the CAs that the server sent", LOG_C("error", err->text));

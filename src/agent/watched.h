@@ -1,11 +1,11 @@
-/* What a node was told of the store by one of its session's watches: keys and values, and how far
- * they go, on disk as one file ("eden.watched/1"), so that a node that starts without a server knows
- * what it knew, and a session goes on where the last one ended. Loop thread, which waits while the
- * file is written.
+/* What a node has received from one watch of its session: keys, values and
+ * the position, on disk in one file ("eden.watched/1"), so that a node that
+ * starts without a server has its last state, and a session continues where
+ * the last one ended. Loop thread, which waits while the file is written.
  *
- * Messages of changes gather until one is complete; then all of them and the new position become
- * durable at one moment. When the disk takes nothing, writing is tried again, and nothing more of the
- * watch comes until it has worked. */
+ * Changes are collected until a message is complete; then all of them and
+ * the new position become durable together. If the disk fails, writing is
+ * retried, and the watch receives nothing more until it has succeeded. */
 #pragma once
 
 #include "cluster/watched_image.h"

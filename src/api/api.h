@@ -1,7 +1,7 @@
-/* The API: requests of an HTTP server, each to the handler of its route. Loop thread.
+/* The API: dispatches requests of an HTTP server to the handlers of their routes. Loop thread.
  *
- * One Api may stand behind several HTTP servers: who may call what is decided by who calls
- * (api/routes.h), not by where. */
+ * One Api may serve several HTTP servers: permissions depend on the caller (api/routes.h), not
+ * on the listener. */
 #pragma once
 
 #include "api/metrics.h"

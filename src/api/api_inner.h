@@ -1,4 +1,4 @@
-/* Between the files of this folder that deal with calls as such. */
+/* Internal declarations for calls. */
 #pragma once
 
 #include "api/call.h"

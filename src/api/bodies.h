@@ -1,5 +1,5 @@
-/* What requests say in their bodies, as JSON. Pure. Texts are borrowed from the body or the arena.
- * All fail with ERROR_INVALID, or ERROR_LIMIT for what is too much. */
+/* Request bodies, as JSON. Pure. Strings are borrowed from the body or the
+ * arena. All fail with ERROR_INVALID, or ERROR_LIMIT if something is too large. */
 #pragma once
 
 #include "cluster/nodes.h"

@@ -1,5 +1,5 @@
-/* A request under way. It outlives both the peer and the Api when the store is still busy with it:
- * so whoever was called back asks call_goes_on first, and nobody else holds on to it. */
+/* A request in progress. It outlives both the peer and the Api while the store is busy
+ * with it: so callbacks check call_goes_on first, and nothing else keeps a pointer to it. */
 #pragma once
 
 #include "api/caller.h"

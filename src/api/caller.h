@@ -1,4 +1,4 @@
-/* Who makes a request of the API, by what they show, and whether they may. Loop thread. */
+/* Authentication and authorization of API requests. Loop thread. */
 #pragma once
 
 #include "api/api.h"

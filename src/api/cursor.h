@@ -1,5 +1,5 @@
-/* Places in lists, as whoever pages through one is given them ("continue"). They are sealed: a place
- * may name an object that its holder must not know of. Pure. */
+/* Page tokens of lists ("continue"). They are sealed: a position may
+ * contain the name of an object that its holder must not know. Pure. */
 #pragma once
 
 #include "base/buf.h"

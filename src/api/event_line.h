@@ -1,12 +1,12 @@
-/* What a watch tells, as lines of JSON: "eden.event/1". Pure.
+/* Events of a watch as lines of JSON: "eden.event/1". Pure.
  *
- *     start      what comes after `revision` will be told; `store` is another one after a backup was
- *                restored
+ *     start      changes after `revision` follow; `store` is a different one after a
+ *                backup was restored
  *     put        a key has a value
- *     delete     a key is gone
- *     progress   all changes up to `revision` have been told
- *     resync     the log does not reach back to where the watch should go on: the last line
- *     error      the last line, too */
+ *     delete     a key was deleted
+ *     progress   all changes up to `revision` have been sent
+ *     resync     the history does not reach back to the start of the watch: the last line
+ *     error      also the last line */
 #pragma once
 
 #include "base/buf.h"

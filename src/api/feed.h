@@ -1,12 +1,12 @@
-/* What happens to the objects of one kind, for all who watch them: a view of the state, and one read and
- * one rendering per change, however many there are. Loop thread.
+/* Changes to the objects of one kind, for all of their watches: a view of the state, and one
+ * read and one rendering per change, however many watches there are. Loop thread.
  *
- * A touch of a key makes its object due; what is touched again before it is read is read once. Objects
- * are read one after another, so that of one object the states told only get newer.
+ * A changed key marks its object as due; several changes before it is read cause one read.
+ * Objects are read one after another, so that the reported states of an object only get newer.
  *
- * Of a log nothing is kept, as its objects do not change: what is new is told, and that is all.
+ * For a log nothing is kept, because its objects do not change: only new ones are reported.
  *
- * It lives as long as somebody watches. */
+ * It lives as long as there is a watch. */
 #pragma once
 
 #include "api/kind.h"

@@ -1,5 +1,5 @@
-/* What every request from outside must pass before anybody looks at its address, and what every answer
- * tells browsers. Loop thread. */
+/* Checks that every request from outside must pass before its URL is looked
+ * at, and headers for browsers that every response has. Loop thread. */
 #pragma once
 
 #include "api/api.h"

@@ -1,5 +1,5 @@
-/* What answers each route: one function per row of routes.def. It is called when the caller may, the
- * query fits and the body is not too large. */
+/* Handlers of the routes: one function per row of routes.def. It is called after
+ * the caller was authorized, and the query and the size of the body were checked. */
 #pragma once
 
 #include "api/routes.h"

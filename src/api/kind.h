@@ -1,8 +1,8 @@
-/* Kinds of objects: one file (kind_<name>.c) and one row (kinds.def) each. Addresses, validation,
- * OpenAPI, tables of the command line and documents come from the row.
+/* Kinds of objects: one file (kind_<name>.c) and one row (kinds.def) each. Endpoints,
+ * validation, OpenAPI, tables of the command line and documentation come from the row.
  *
- * An object is {"metadata":{...},"spec":{...},"status":{...}}: `spec` is what somebody wants, `status`
- * what is so. Loop thread. */
+ * An object is {"metadata":{...},"spec":{...},"status":{...}}: `spec` is the desired
+ * state, `status` the actual one. Loop thread. */
 #pragma once
 
 #include "api/api.h"

@@ -1,5 +1,5 @@
-/* Objects that the store keeps just as they are, under objects/<kind>/<name>: functions for the rows
- * of such kinds, so that one of them is its fields and nothing else. */
+/* Objects that the store keeps exactly as written, under objects/<kind>/<name>:
+ * functions for the rows of such kinds, so that a kind consists only of its fields. */
 #pragma once
 
 #include "api/kind.h"

@@ -1,5 +1,5 @@
-/* What is counted while a server works, for /metrics; what can be asked for at any time is not here.
- * Loop thread. */
+/* Counters that are updated while a server works, for /metrics;
+ * values that can be read at any time are not here. Loop thread. */
 #pragma once
 
 #include "api/metrics_text.h"

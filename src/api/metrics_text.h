@@ -1,4 +1,4 @@
-/* Metrics as Prometheus reads them, text format 0.0.4, from the rows of metrics.def. Pure. */
+/* Metrics in the Prometheus text format 0.0.4, from the rows of metrics.def. Pure. */
 #pragma once
 
 #include "base/buf.h"

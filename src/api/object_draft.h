@@ -1,4 +1,4 @@
-/* What a request says that an object shall be. Pure. */
+/* The desired state of an object, from a request. Pure. */
 #pragma once
 
 #include "api/kind.h"

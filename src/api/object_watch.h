@@ -1,4 +1,4 @@
-/* Watches of objects: first as they are, then what happens to them, without end. Loop thread. */
+/* Watches of objects: first their current state, then a stream of changes. Loop thread. */
 #pragma once
 
 #include "api/call.h"

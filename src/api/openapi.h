@@ -1,4 +1,4 @@
-/* The API described as OpenAPI 3.0 has it, from the rows of routes and kinds. Pure. */
+/* The OpenAPI 3.0 description of the API, from the rows of routes and kinds. Pure. */
 #pragma once
 
 #include "api/kind.h"

@@ -1,4 +1,4 @@
-/* What a browser says of the pages it takes and of those it has. Pure. */
+/* Content negotiation and caching headers for the pages. Pure. */
 #pragma once
 
 #include "base/str.h"

@@ -1,5 +1,5 @@
-/* The pages of the server (ui/ui.h), for anybody: they hold nothing of the cluster, and ask the API for
- * that as everybody does. An address is looked up in a table; no file is opened. */
+/* The pages of the server (ui/ui.h), public: they contain no data of the cluster, and get
+ * it from the API like any client. A path is looked up in a table; no file is opened. */
 #pragma once
 
 #include "api/call.h"

@@ -1,4 +1,4 @@
-/* What went wrong, as RFC 9457 writes it: "application/problem+json". Pure. */
+/* Errors as in RFC 9457: "application/problem+json". Pure. */
 #pragma once
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
-/* Nodes as Prometheus finds them by HTTP (http_sd_configs): a list of targets with labels. Pure. */
+/* Nodes for Prometheus HTTP service discovery
+ * (http_sd_configs): a list of targets with labels. Pure. */
 #pragma once
 
 #include "cluster/nodes.h"

@@ -1,4 +1,4 @@
-/* Whether a server can do its work, and what keeps it from that. Pure. */
+/* Whether a server is ready, and if not, the reasons. Pure. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,7 +1,7 @@
-/* What is kept of a call beside its effect: that it was asked for and what came of it (audit), and the
- * answer, for who asks the same once more (Idempotency-Key). Loop thread.
+/* Records of a call besides its effect: the request and its result (audit log), and the
+ * response, for repeated requests (Idempotency-Key). Loop thread.
  *
- * A call of which something is kept goes on when its peer has left: what came of it is known then. */
+ * A recorded call continues after its peer has disconnected, so that its result is known. */
 #pragma once
 
 #include "api/call.h"

@@ -1,4 +1,4 @@
-/* The addresses of the API, from routes.def: which one a request means. Pure. */
+/* The endpoints of the API, from routes.def: finds the one for a request. Pure. */
 #pragma once
 
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* The part of approving that asks the machine itself, over SSH. */
+/* Approval of a machine by verifying it over SSH. */
 #pragma once
 
 #include "api/bodies.h"

@@ -1,4 +1,4 @@
-/* Events of watches of objects, as they go over the wire. Pure. */
+/* Events of object watches, as sent to clients. Pure. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,8 +1,8 @@
-/* Tokens of the API: who shows one is who it was made for. Pure but for the drawing.
+/* API tokens: they authenticate their holder. Pure except for the random numbers.
  *
- * The text is "eden_ID_SECRET", so that programs that look for lost secrets know one when they see
- * it. The id names its record in the store, which keeps a hash only. Not to be confused with the
- * tokens to join with (pki/token.h), which are for machines. */
+ * The text is "eden_ID_SECRET", so that secret scanners recognize it. The ID
+ * names its record in the store, which contains only a hash. Not to be confused
+ * with join tokens (pki/token.h), which are for machines. */
 #pragma once
 
 #include "base/arena.h"

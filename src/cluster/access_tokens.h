@@ -1,5 +1,5 @@
-/* The tokens of the API. Loop thread. Listed and taken back by cluster/credential_records.h; sessions
- * that were made from one end with it. */
+/* The API tokens. Loop thread. Listed and revoked with
+ * cluster/credential_records.h; sessions created from a token end with it. */
 #pragma once
 
 #include "cluster/access_token.h"

@@ -1,12 +1,12 @@
-/* Takes machines into the cluster: a request to join, decided by what the store knows, and written
- * to it in one transaction with what follows from it. Loop thread.
+/* Admits machines to the cluster: decides a join request from the state of the store,
+ * and writes the result in one transaction. Loop thread.
  *
- * What a joiner is told is true when it is told: the answer comes after the write. When somebody
- * else changed what the decision rests on, it is made again. A machine that comes in is in the audit
- * log before it is a member, or does not come in.
+ * The response is sent after the write, so it is true when it arrives. If the state has
+ * changed in the meantime, the decision is repeated. A machine is in the audit log
+ * before it becomes a member, or it is not admitted.
  *
- * Anybody can ask: what that costs is bounded (cluster/waiting_room.h), and what is not asked for any
- * more is deleted after JOINING_LIFE_MS, by the server that leads. */
+ * Anyone can send requests: their cost is bounded (cluster/waiting_room.h), and requests
+ * that are no longer repeated are deleted after JOINING_LIFE_MS, by the leader. */
 #pragma once
 
 #include "cluster/audit.h"

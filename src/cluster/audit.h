@@ -1,9 +1,9 @@
-/* The audit log of the cluster: who has asked for what, and what came of it. Loop thread.
+/* The audit log of the cluster: who requested what, and the result. Loop thread.
  *
- * Entries are appended to a chain (cluster/audit_entry.h) by a transaction on the head key, those that
- * wait in one. An entry whose `done` has no error is on the disk: what must not happen without a
- * record is begun then, and refused when it fails. Entries are kept until somebody has archived them
- * (cluster/audit_drop.h). */
+ * Entries are appended to a chain (cluster/audit_entry.h) by a transaction on the
+ * head key, all waiting ones together. An entry whose `done` has no error is on disk:
+ * operations that must not happen without a record start then, and are rejected if it
+ * fails. Entries are kept until they are archived (cluster/audit_drop.h). */
 #pragma once
 
 #include "cluster/audit_entry.h"

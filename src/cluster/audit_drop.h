@@ -1,7 +1,8 @@
-/* Dropping entries of the audit log that somebody has archived. Loop thread.
+/* Dropping archived entries of the audit log. Loop thread.
  *
- * In batches: a transaction deletes the oldest ones and moves the floor of the head behind them, so that
- * the log is whole between any two, whatever ends the server then; the same wish goes on from there. */
+ * In batches: a transaction deletes the oldest entries and moves the
+ * floor of the head past them, so the log is complete after each one,
+ * even if the server is killed; the same request then continues. */
 #pragma once
 
 #include "cluster/audit_drop_plan.h"

@@ -1,7 +1,7 @@
 /* What may be dropped from the audit log. Pure.
  *
- * The newest entries stay, and those that are young: whoever has got hold of an admin's rights cannot
- * make vanish what was done with them before others have had time to look. */
+ * The newest and the recent entries stay: an attacker with admin
+ * rights cannot erase their traces before others had time to look. */
 #pragma once
 
 #include "cluster/audit_entry.h"

@@ -13,45 +13,45 @@
 #include "pki/ca.h"
 
 enum {
-    LOOK_MS = 250,         /* between two looks, and */
-    LOOK_NODE_MS = 1,      /* for each node; so that looking costs little with many */
-    RENEW_NODE_MS = 20,    /* nodes come for certificates of the next CA so far apart */
-    RENEW_MAX_MS = 600000, /* but all of them within this time */
+    LOOK_MS = 250,         /* interval between two checks, plus */
+    LOOK_NODE_MS = 1,      /* this for each node, so that checking stays cheap with many nodes */
+    RENEW_NODE_MS = 20,    /* pace at which nodes fetch certificates from the next CA */
+    RENEW_MAX_MS = 600000, /* but all nodes within this time */
 };
 
 struct Authority {
     AuthorityOptions options;
     Arena keys;
     Str rotation_key, trust_key;
-    StateView view;   /* of what other servers write of it */
-    int64_t revision; /* of the record that it goes by; 0: there is none */
+    StateView view;   /* of what other servers write to the rotation record */
+    int64_t revision; /* of the record that is in effect; 0: there is no record */
     CaFiles *files;
     Rotation rotation;
-    Error unreadable; /* ERROR_NONE: the store's record of it can be read */
+    Error unreadable; /* ERROR_NONE: the stored record can be read */
     CaSet set;
     CertificateSet chain;
-    uint32_t node_count; /* at the last look */
-    Arena looked;        /* of the waits */
+    uint32_t node_count; /* at the last check */
+    Arena looked;        /* memory of the waits */
     const RotationWait *waits;
     uint32_t wait_count;
     LoopTimer look;
-    const StoreCompare *fence; /* NULL: another server leads */
-    bool writing;              /* the store is asked */
+    const StoreCompare *fence; /* NULL: another server is the leader */
+    bool writing;              /* a request to the store is in progress */
     bool is_started, freed;
 };
 
-/* A new state on its way to the store. */
+/* A new state that is being written to the store. */
 typedef struct Move {
     Authority *authority;
     Rotation from, to;
-    ClusterDone *done; /* NULL: nobody asked for it */
+    ClusterDone *done; /* NULL: no caller waits for it */
     void *context;
-    const StoreCompare *fence; /* of the leader; NULL: an operator asked for it */
+    const StoreCompare *fence; /* of the leader; NULL: an operator requested it */
 } Move;
 
 /* --- Files ----------------------------------------------------------------------------------- */
 
-/* With one CA, that one is in ca.pem and there is no other file. */
+/* With a single CA, that one is in ca.pem and no other file exists. */
 static bool tidy_files(Authority *authority, Error *err)
 {
     const Directory *directory = authority->options.directory;
@@ -98,7 +98,7 @@ bool authority_save(const Authority *authority, Error *err)
            save_file(authority, &files->items[FILE_NEXT], AUTHORITY_CA_NEXT, err);
 }
 
-/* One that cannot be tidied up now works as it is; the next rotation or start does it first. */
+/* If cleaning up fails now, everything still works; the next rotation or start cleans up first. */
 static void tidy(Authority *authority)
 {
     Error err;
@@ -125,7 +125,7 @@ static bool check_files(const Authority *authority, const CaFiles *files, const 
                      rotation_state_name(rotation->state));
 }
 
-/* While the next CA signs, who knows only the present one is shown the way from one to the other. */
+/* While the next CA signs, peers that know only the current one need the chain between them. */
 static bool make_chain(const Authority *authority, CaFiles *files, CertificateSet *out, Error *err)
 {
     const Rotation *rotation = &authority->rotation;
@@ -142,7 +142,7 @@ static bool make_chain(const Authority *authority, CaFiles *files, CertificateSe
                          loop_wall_ms(authority->options.at.loop), &items[0], err);
 }
 
-/* Reads the files and makes of them what the state says; on failure all stays as it was. */
+/* Reads the files and sets up what the state requires; on failure nothing changes. */
 static bool settle(Authority *authority, Error *err)
 {
     const Rotation *rotation = &authority->rotation;
@@ -189,7 +189,7 @@ static Str notice_text(const Authority *authority, Arena *arena, const Rotation 
     return buf_str(&text);
 }
 
-/* Whether what stands in the store says the same, though perhaps since another moment. */
+/* Whether the stored notice says the same, apart from its time. */
 static bool says_the_same(Arena *arena, Str stored, Str wanted)
 {
     TrustNotice a, b;
@@ -210,7 +210,7 @@ static void authority_destroy(Authority *authority)
     free(authority);
 }
 
-/* After an answer of the store: false when nobody wants it any more. */
+/* Called after a response of the store. False: the authority was freed. */
 static bool goes_on(Authority *authority)
 {
     if (!authority->freed) {
@@ -249,7 +249,7 @@ static bool read_record(Arena *arena, Str record, Rotation *out, Error *err)
                     "cluster repair /eden/internal/pki/rotation' restores its last readable value");
 }
 
-/* Stays as it is when the store has none. */
+/* Leaves `rotation` unchanged if the store has no record. */
 static bool read_rotation(Change *change, Rotation *rotation, Error *err)
 {
     return !change_has(change, SEEN_ROTATION) ||
@@ -285,7 +285,7 @@ static bool decide_move(void *context, Change *change, Error *err)
     return true;
 }
 
-/* The store has it: now this server does as it says. */
+/* The store has the new state: apply it on this server. */
 static void take_over(Authority *authority, const Rotation *to)
 {
     Error err;
@@ -304,7 +304,7 @@ static void take_over(Authority *authority, const Rotation *to)
     look_later(authority);
 }
 
-/* One that this server cannot follow changes nothing here: the CAs that it has work. */
+/* A state that this server cannot follow changes nothing here: its present CAs keep working. */
 static bool check_followed(const Authority *authority, const Rotation *to, Error *err)
 {
     AUTO(CaFiles) *files = NULL;
@@ -312,7 +312,8 @@ static bool check_followed(const Authority *authority, const Rotation *to, Error
            check_files(authority, files, to, err);
 }
 
-/* What the state has may have been written by another server, or by this one without its knowing. */
+/* The record may have been written by another server,
+ * or by this one when it did not receive the response. */
 static void follow(Authority *authority)
 {
     const StateEntry *entry = state_find(authority->options.at.state, authority->rotation_key);
@@ -331,7 +332,7 @@ static void follow(Authority *authority)
         authority->unreadable = err;
         return;
     }
-    to.unknown = value_missing(); /* its memory is that of the arena */
+    to.unknown = value_missing(); /* its memory belongs to the arena */
     if (!is_same(&to, &authority->rotation)) {
         take_over(authority, &to);
     }
@@ -366,7 +367,7 @@ static void moved(void *context, Change *change, const Error *err)
     (void)goes_on(authority);
 }
 
-/* From the present state to what `wanted` says. */
+/* From the present state to `wanted`. */
 static void write_move(Authority *authority, const Move *wanted,
                        bool (*decide)(void *, Change *, Error *),
                        void (*ended)(void *, Change *, const Error *))
@@ -397,7 +398,7 @@ static void write_move(Authority *authority, const Move *wanted,
 
 /* --- Looking who is ready -------------------------------------------------------------------- */
 
-/* A server has certificates of its own beside those of its agent, if there is one. */
+/* A server has its own certificates, in addition to those of its agent, if there is one. */
 static void add_own(const Authority *authority, RotationNode *node, bool has_agent)
 {
     const Rotation *rotation = &authority->rotation;
@@ -415,8 +416,8 @@ static void add_own(const Authority *authority, RotationNode *node, bool has_age
         node->seen_ms = loop_wall_ms(authority->options.at.loop);
         return;
     }
-    /* One that is to be dropped must be dropped by both, one that is needed must be known to both;
-     * but at first it is enough that the server itself has loaded the next one. */
+    /* A CA that is removed must be removed by both, and a required one must be known
+     * to both; at first it is enough that the server itself has loaded the next one. */
     node->trusts_present = rotation->state == ROTATION_RETIRE
                                ? trusts_present || node->trusts_present
                                : trusts_present && node->trusts_present;
@@ -445,16 +446,17 @@ static RotationNode rotation_node(const Authority *authority, const NodeTrust *o
     return node;
 }
 
-/* Who has no certificate that is still believed is out already, and has nothing to lose. */
+/* A node without a valid certificate is already locked out, and has nothing to lose. */
 static bool counts(const Authority *authority, const NodeTrust *one)
 {
     const NodeRecord *record = &one->node->record;
-    /* After a backup was restored, the node may know of a newer one. */
+    /* After a backup was restored, the node may know a newer one. */
     bool knows_newer = one->has_report && one->report.not_after_ms > record->not_after_ms;
     int64_t not_after_ms = knows_newer ? one->report.not_after_ms : record->not_after_ms;
     bool is_out =
         one->is_left || one->is_revoked || not_after_ms <= loop_wall_ms(authority->options.at.loop);
-    /* Whether one that cannot be read is out, nobody can tell: who knows lets it be left. */
+    /* It is unknown whether a node with an unreadable
+     * record is locked out: an operator has to exclude it. */
     bool is_unread = one->node->error.len > 0 && !one->is_left;
     return record->is_server || is_unread || !is_out;
 }
@@ -472,7 +474,7 @@ static void keep_waits(Authority *authority, const RotationPlan *plan)
     authority->wait_count = plan->wait_count;
 }
 
-/* A state that is stale may not have a node that the move must wait for. */
+/* A stale state may lack a node that the move must wait for. */
 static bool list_trust(const Authority *authority, Arena *arena, TrustListing *out)
 {
     Error err;
@@ -544,7 +546,7 @@ static bool make_next(Authority *authority, Rotation *out, Error *err)
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(Credential) next = { 0 };
     arena_init(&arena, ARENA_UNLIMITED);
-    /* What would be written over may be the CA that signs, if ca.pem could not be written. */
+    /* If ca.pem could not be written, this file may be the CA that signs: do not overwrite it. */
     return tidy_files(authority, err) && ca_make(&arena, options->cluster, now_ms, &next, err) &&
            rotation_begin(&authority->rotation, &next.chain.items[0].pin, now_ms, out, err) &&
            credential_save(options->directory, AUTHORITY_CA_NEXT, next.key, next.chain, err) &&
@@ -645,8 +647,8 @@ void authority_leave(Authority *authority, Str node, ClusterDone *done, void *co
 
 /* --- Life ------------------------------------------------------------------------------------ */
 
-/* Nothing but the record says which of two CAs signs and which are trusted. With one there is nothing to
- * choose: it works, writes nothing, and cannot be rotated until the record is repaired. */
+/* Only the record says which of two CAs signs and which are trusted. With a single CA there
+ * is no choice: it works, writes nothing, and cannot be rotated until the record is repaired. */
 static bool start_unreadable(Authority *authority, const Rotation *steady, Error *err)
 {
     const Credential *next = &authority->files->items[FILE_NEXT];
@@ -659,7 +661,7 @@ static bool start_unreadable(Authority *authority, const Rotation *steady, Error
     return settle(authority, err);
 }
 
-/* What the store says, and what nodes are told of it. */
+/* The stored state, and the notice for nodes. */
 static bool decide_start(void *context, Change *change, Error *err)
 {
     Move *move = context;
@@ -673,11 +675,11 @@ static bool decide_start(void *context, Change *change, Error *err)
     if (!read_rotation(change, &stored, err)) {
         return start_unreadable(authority, &stored, err);
     }
-    stored.unknown = value_missing(); /* its memory is that of the change */
+    stored.unknown = value_missing(); /* its memory belongs to the change */
     move->from = move->to = stored;
     bool unused = stored.state == ROTATION_PREPARE || stored.state == ROTATION_DISTRIBUTE;
     if (unused && !ca_files_suffice(authority->files, &stored)) {
-        /* Nobody has a certificate of it: a rotation can begin anew with another. */
+        /* No certificate was issued by it: a rotation can start again with another CA. */
         log_warning("next CA lost; CA rotation aborted");
         if (!rotation_turn_back(&stored, loop_wall_ms(authority->options.at.loop), &move->to,
                                 err)) {

@@ -1,7 +1,7 @@
-/* A backup read in one go, piece by piece as it comes, and checked on the way. Pure.
+/* Reads a backup in one pass, piece by piece, and verifies it. Pure.
  *
- * Whoever takes the parts must not believe any of it before backup_reader_finish: what a part holds
- * is known to be right when it has ended, and that nothing is missing at the end. */
+ * Nothing may be trusted before backup_reader_finish: a part is
+ * verified when it has ended, and completeness at the end. */
 #pragma once
 
 #include "cluster/backup_manifest.h"

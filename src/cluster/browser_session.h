@@ -1,9 +1,9 @@
-/* What a browser shows instead of a token: a cookie that scripts cannot read. Pure but for the
- * drawing.
+/* Browser sessions: a cookie that scripts cannot read, used instead of a token. Pure except for
+ * the random numbers.
  *
- * The secret is 256 random bits; the store keeps a record under its hash. A request that changes
- * something must also carry a second secret, which follows from the first (SHA-256) and which only a
- * page of ours can have asked for: another site can make a browser send the cookie, not that. */
+ * The secret is 256 random bits; the store keeps a record under its hash. A request that
+ * changes something must also carry a second secret, derived from the first (SHA-256), which
+ * only our own pages can obtain: another site can make a browser send the cookie, but not that. */
 #pragma once
 
 #include "base/arena.h"

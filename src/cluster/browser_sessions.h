@@ -1,5 +1,5 @@
-/* Sessions of browsers in the store. Loop thread. Each function calls `done` exactly once, in a later
- * turn or within, also when the store closes. */
+/* Browser sessions in the store. Loop thread. Each function calls `done`
+ * exactly once, in a later turn or within, also when the store closes. */
 #pragma once
 
 #include "cluster/browser_session.h"

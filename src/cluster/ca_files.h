@@ -1,4 +1,4 @@
-/* The files of the CAs of a server, as they were when they were read. Pure but for reading them. */
+/* The CA files of a server, as of the time they were read. Pure except for reading them. */
 #pragma once
 
 #include "pki/credential.h"

@@ -1,4 +1,4 @@
-/* The CAs of the cluster as they are at present. */
+/* The current CAs of the cluster. */
 #pragma once
 
 #include "pki/credential.h"

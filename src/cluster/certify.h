@@ -1,10 +1,10 @@
-/* Certificates of nodes beside those of joining: the next one of a node, and the first one of a
- * machine that an operator admits by its request. What is told is written: record, certificate and
- * report belong to one transaction. Loop thread.
+/* Node certificates other than those of joining: renewals, and the first certificate
+ * of a machine that an operator admits by its certificate request. Record, certificate
+ * and report are written in one transaction before the response. Loop thread.
  *
- * Each function calls `done` exactly once, in a later turn or within, also when the store closes.
- * What it is given is borrowed for that call, except the settings. Failures beside those named are
- * the store's. */
+ * Each function calls `done` exactly once, in a later turn or within, also when the
+ * store closes. Arguments are borrowed for that call, except the settings. Failures
+ * other than those named are the store's. */
 #pragma once
 
 #include "cluster/ca_set.h"

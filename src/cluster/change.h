@@ -1,5 +1,5 @@
-/* A change of a few keys of the store that rests on what they are: read, decided, written in one
- * transaction, and all of that anew when somebody else was quicker. Loop thread. */
+/* Changes a few keys of the store depending on their values: read, decide, write
+ * in one transaction, and repeat if another writer was faster. Loop thread. */
 #pragma once
 
 #include "cluster/cluster_store.h"

@@ -1,4 +1,4 @@
-/* What credentials.c keeps of the records of the store: read, and by their names. */
+/* In-memory form of the stored credential records, by name, for credentials.c. */
 #pragma once
 
 #include "base/error.h"

@@ -1,10 +1,10 @@
-/* Records of what somebody shows to get in: tokens to join with, tokens of the API, certificates of
- * users. Each is made once under an id of its own, runs out, and is taken back by removing it; what
- * differs between them stands in a row. Loop thread.
+/* Records of credentials: join tokens, API tokens, user certificates.
+ * Each is created once under its own ID, expires, and is revoked by
+ * removing it; the differences between them are in a row. Loop thread.
  *
- * A function with `done` calls it exactly once, in a later turn or within, also when the store closes.
- * What it is given is borrowed for that call, except the row. Failures beside those named are the
- * store's. */
+ * A function with `done` calls it exactly once, in a later turn or
+ * within, also when the store closes. Arguments are borrowed for that
+ * call, except the row. Failures other than those named are the store's. */
 #pragma once
 
 #include "cluster/cluster_store.h"

@@ -1,9 +1,9 @@
-/* Everything that authenticates: tokens, certificates of users, sessions of browsers, and the roles that
- * say what each may do. A view of the state (cluster/state.h), so that no request waits to learn who
- * makes it. Loop thread.
+/* Authentication: tokens, user certificates, browser sessions, and the
+ * roles that define their permissions. A view of the state
+ * (cluster/state.h), so that no request has to wait for it. Loop thread.
  *
- * A record that cannot be read is skipped, with a line in the log: nobody gets in by it, and nobody
- * else stays out because of it. */
+ * A record that cannot be read is skipped and logged: it admits no one,
+ * and locks out no one else. */
 #pragma once
 
 #include "cluster/access_rules.h"

@@ -1,6 +1,6 @@
-/* The key that all servers of a cluster seal with what they give away to be shown again, as places in
- * lists. It is in the store, so that a server that starts anew, or another one, opens it too. Loop
- * thread. */
+/* The key with which all servers of a cluster seal page
+ * tokens. It is in the store, so that other servers, and
+ * this one after a restart, can open them. Loop thread. */
 #pragma once
 
 #include "cluster/cluster_store.h"

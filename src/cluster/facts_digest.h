@@ -1,7 +1,8 @@
-/* The few facts of each node that servers keep in memory, so that nodes are selected by them without
- * asking the store: short texts and numbers, in less than FACTS_DIGEST_MAX bytes. Pure.
+/* The few facts of each node that servers keep in memory, so that nodes can
+ * be selected by them without a query to the store: short strings and
+ * numbers, in less than FACTS_DIGEST_MAX bytes. Pure.
  *
- * A node says its facts itself: they are good for finding nodes, not for deciding what somebody may. */
+ * A node reports its own facts: use them to find nodes, not for permissions. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* What nodes have told of themselves, as it stands in the store. Loop thread. */
+/* Reads the facts of nodes from the store. Loop thread. */
 #pragma once
 
 #include "cluster/cluster_store.h"

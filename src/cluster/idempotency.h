@@ -1,8 +1,8 @@
-/* Requests that may be sent twice and shall happen once: what came of the first is kept for a day
- * under who made it and the key that they gave it. Loop thread.
+/* Requests that may be sent twice but must be executed once: the result
+ * of the first one is kept for a day, by caller and key. Loop thread.
  *
- * claim, then do it, then finish or forget. Each function calls `done` exactly once, in a later turn
- * or within, also when the store closes. */
+ * Claim, execute, then finish or forget. Each function calls `done`
+ * exactly once, in a later turn or within, also when the store closes. */
 #pragma once
 
 #include "base/enum_names.h"

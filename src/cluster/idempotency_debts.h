@@ -1,5 +1,5 @@
-/* Ends of claims that are still to be written, since the store had no room for them: tried until it has,
- * so that a request which is sent again is not taken for one under way. Loop thread. */
+/* Results of claims that could not be written yet because the store had no space:
+ * retried, so that a repeated request is not considered in progress. Loop thread. */
 #pragma once
 
 #include "cluster/idempotency.h"

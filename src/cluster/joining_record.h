@@ -1,8 +1,8 @@
-/* What the store keeps of the machines that ask to join under one name: "eden.joining/2". Pure.
+/* The stored record of machines that request to join under one name: "eden.joining/2". Pure.
  *
- * A key is approved under a name, so each key that asks has a row of its own: a machine that asks for
- * the name of another one is seen beside it and changes nothing of it. Rows have the time until which
- * they count in them, and need no lease. */
+ * A key is approved under a name, so each key has its own row: a machine that requests the
+ * name of another one appears next to it and does not affect it. Rows contain their
+ * expiration time, and need no lease. */
 #pragma once
 
 #include "base/buf.h"

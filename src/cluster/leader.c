@@ -1,6 +1,7 @@
-/* All moves are decided in one place, by what is known at that moment: act() runs after every answer of the
- * store, when the timer is due, and when the key has changed. One request is under way at a time; whatever
- * happens meanwhile waits for its answer, except being deposed, which waits for nothing. */
+/* All moves are decided in one place, from the current knowledge: act() runs
+ * after every response of the store, when the timer is due, and when the key
+ * has changed. Only one request is in progress at a time; everything else
+ * waits for its response, except being deposed, which is immediate. */
 #include "cluster/leader.h"
 
 #include <stdlib.h>
@@ -14,8 +15,8 @@
 
 enum {
     RENEW_MS = LEADER_LEASE_S * 1000 / 3,
-    RETRY_MS = 1000,  /* after a failure of the store, and after being deposed */
-    RESIGN_MS = 2000, /* for the store to take the lease back: it ends by itself, too */
+    RETRY_MS = 1000,  /* after a store failure, and after being deposed */
+    RESIGN_MS = 2000, /* for the store to revoke the lease, which also expires by itself */
     RECORD_MAX = 4096,
 };
 
@@ -28,14 +29,14 @@ struct Leader {
     StoreCompare fence;
 
     bool leads;
-    int64_t lease;      /* 0: none. One that it does not lead by is given up */
-    int64_t sent_ms;    /* when the request under way was sent */
-    int64_t expires_ms; /* from then on it counts itself as deposed */
-    int64_t due_ms;     /* of the next renewal, or the next try */
-    bool asking;        /* the store has still to answer */
+    int64_t lease;      /* 0: none. A lease without leadership is revoked */
+    int64_t sent_ms;    /* when the current request was sent */
+    int64_t expires_ms; /* from then on it considers itself deposed */
+    int64_t due_ms;     /* of the next renewal or attempt */
+    bool asking;        /* a response of the store is pending */
     bool stops, freed;
-    int64_t stops_ms;  /* then whoever waits for it to resign is told in any case */
-    LoopRun *resigned; /* to be called; NULL: it was, or is not to be */
+    int64_t stops_ms;  /* when `resigned` is called at the latest */
+    LoopRun *resigned; /* to be called; NULL: already called, or not requested */
     void *resigned_context;
 };
 
@@ -82,7 +83,7 @@ static const StateEntry *entry_of(const Leader *leader)
     return state_find(leader->options.at.state, leader->key);
 }
 
-/* Why it leads no more; NULL: it does. */
+/* Why it no longer leads; NULL: it leads. */
 static const char *why_over(const Leader *leader)
 {
     const StateEntry *entry = entry_of(leader);
@@ -109,7 +110,7 @@ static void leader_destroy(Leader *leader)
     free(leader);
 }
 
-/* False: the leader was freed meanwhile. */
+/* False: the leader was freed in the meantime. */
 static bool answered(Leader *leader)
 {
     leader->asking = false;
@@ -125,7 +126,7 @@ static void retry_later(Leader *leader)
     leader->due_ms = now_of(leader) + RETRY_MS;
 }
 
-/* After `begun` false, the store has refused at once. */
+/* `begun` is false if the store rejected the request immediately. */
 static void asked(Leader *leader, bool begun, const Error *err)
 {
     leader->asking = begun;
@@ -154,14 +155,14 @@ static void renewed(void *context, const StoreLease *lease, const Error *err)
         leader->due_ms = leader->sent_ms + RENEW_MS;
     } else if (err->kind == ERROR_NOT_FOUND) {
         leader->lease = 0;
-        leader->expires_ms = leader->sent_ms; /* it has ended */
+        leader->expires_ms = leader->sent_ms; /* the lease has expired */
     } else {
         retry_later(leader);
     }
     act(leader);
 }
 
-/* Whatever the answer is: a lease that cannot be revoked ends by itself. */
+/* Whatever the response is: a lease that cannot be revoked expires by itself. */
 static void revoked(void *context, const StoreLease *lease, const Error *err)
 {
     Leader *leader = context;
@@ -185,10 +186,10 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
         log_info("this server is now the leader");
         leader->options.elected(leader->options.context);
     }
-    act(leader); /* which gives up the lease if that did not work, and with it the key, if it is there */
+    act(leader); /* revokes the lease if that failed, and with it the key, if it exists */
 }
 
-/* Also when the disk is full: the leader is who deletes. */
+/* Also when the disk is full: the leader is the one that deletes. */
 static void put_key(Leader *leader)
 {
     LeaderRecord record = { .since_ms = loop_wall_ms(leader->options.at.loop) };
@@ -223,7 +224,7 @@ static void granted(void *context, const StoreLease *lease, const Error *err)
     act(leader);
 }
 
-/* What changes that is told by the state. */
+/* The state reports when that changes. */
 static bool may_ask_to_lead(const Leader *leader)
 {
     return !leader->leads && !leader->stops && entry_of(leader) == NULL &&
@@ -274,7 +275,7 @@ static void act(Leader *leader)
     } else if (leader->resigned != NULL) {
         wake_at(leader, leader->stops_ms);
     } else if (leader->asking) {
-        return; /* its answer leads here again */
+        return; /* its response leads here again */
     } else if (may_ask_to_lead(leader)) {
         wake_at(leader, leader->due_ms);
     }
@@ -285,7 +286,7 @@ static void timer_runs(void *context)
     act(context);
 }
 
-/* In a turn of its own: views must not go while they are told. */
+/* In a separate turn: views must not be detached while they are notified. */
 static void state_aged(void *context)
 {
     Leader *leader = context;
@@ -347,7 +348,7 @@ void leader_free(Leader *leader)
     state_detach(leader->options.at.state, &leader->view);
     loop_timer_stop(&leader->timer);
     if (leader->asking) {
-        leader->freed = true; /* the store's answer is still to come */
+        leader->freed = true; /* the response of the store is still to come */
     } else {
         leader_destroy(leader);
     }

@@ -1,4 +1,4 @@
-/* Records about who is there. That a key is there, or has changed, is most of what they say. */
+/* Liveness records. Their main information is that a key exists, or has changed. */
 #pragma once
 
 #include "lang/record.h"

@@ -1,5 +1,5 @@
-/* server.json makes a machine a server, as node.json makes it a node. Where it is not there and the CA
- * is, it is lost: nothing may be begun in its place. */
+/* server.json makes a machine a server, as node.json makes it a node. If it is
+ * missing but the CA exists, it was lost: nothing may be created in its place. */
 #pragma once
 
 #include "sys/directory.h"

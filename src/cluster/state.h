@@ -1,10 +1,10 @@
-/* What this server knows of the cluster: a copy in memory of the keys that matter, as of one revision of
- * the store. One reader lists them page by page, watches, and lists again when the watch cannot go on;
- * everything else looks at the copy, without waiting, or follows it with a view. Loop thread.
+/* A copy in memory of the cluster's keys, as of one revision of the store. One reader
+ * lists them page by page, watches them, and lists again if the watch cannot continue;
+ * everything else reads the copy, without waiting, or follows it with a view. Loop thread.
  *
- * The copy is stale from the moment on at which the store cannot be read, does not answer, or takes no
- * writes, until all of that is over. It stays as it was meanwhile and never becomes empty: reads and
- * sessions go on with it. A store that is full still takes deletes, and what is known of it is current. */
+ * The copy is stale while the store cannot be read, does not respond, or accepts no
+ * writes. Meanwhile it stays as it was and never becomes empty: reads and sessions
+ * continue with it. A full store still accepts deletes, and its copy is current. */
 #pragma once
 
 #include "base/ordered.h"
@@ -15,44 +15,44 @@ typedef struct StateEntry {
     Str key;
     KeyKind kind;
     Str parts[KEYS_PARTS_MAX];
-    Str value; /* empty where only the revision is kept: what nobody reads here, and large values */
-    bool has_value; /* else, of facts, it is what is kept of them (cluster/facts_digest.h) */
+    Str value;      /* empty if only the revision is kept: for unused keys, and large values */
+    bool has_value; /* false: for facts, it is their digest (cluster/facts_digest.h) */
     int64_t create_revision, mod_revision, version, lease;
 } StateEntry;
 
 typedef struct StateAge {
-    bool is_ready;          /* it knows something */
-    int64_t revision;       /* of which it knows all */
+    bool is_ready;          /* it has content */
+    int64_t revision;       /* up to which it is complete */
     int64_t stale_since_ms; /* wall clock; 0: it is current */
-    const char *why;        /* it is stale; else empty */
-    /* It is stale because it does not hear of changes. Nothing may be decided by it that is written: what
-     * it knows may no longer be so. Else the store itself refuses what it cannot write. */
+    const char *why;        /* why it is stale; otherwise empty */
+    /* It is stale because it receives no changes, and may be out of date: no write may be decided
+     * from it. Otherwise the store itself rejects what it cannot write. */
     bool is_behind;
 } StateAge;
 
 typedef struct StateEvents {
-    void (*ready)(void *context); /* once: it knows everything */
+    void (*ready)(void *context); /* once: it is complete */
     void (*stale)(void *context, const Error *err);
     void (*current)(void *context); /* again, after it was stale */
     void *context;
-    /* Whether the values of objects/<kind>/ are kept, beside those of the cluster's own kinds. NULL: no
-     * other ones are. */
+    /* Whether the values of objects/<kind>/ are kept, in addition
+     * to those of the cluster's own kinds. NULL: no others are. */
     bool (*keeps)(Str kind);
 } StateEvents;
 
-/* Begins to read; `at` and its prefix are copied. Only `stale` may be called within. */
+/* Starts reading; `at` and its prefix are copied. Only `stale` may be called within. */
 State *state_new(const ClusterStore *at, const StateEvents *events);
-/* Before the store is closed: it asks the store nothing any more, and who waits for it is called. What is
- * known stays. NULL is fine. */
+/* Before the store is closed: no more requests to the store, and
+ * waiting callers are called. The copy stays. NULL is allowed. */
 void state_stop(State *state);
-/* When all views are detached, before the store is closed or after it. NULL is fine. */
+/* When all views are detached, before or after the store is closed. NULL is allowed. */
 void state_free(State *state);
 DEFINE_AUTO(State, state_free)
 
 StateAge state_age(const State *state);
-/* Looks at what the store says of itself, which is done every two seconds anyway. NULL is fine. */
+/* Checks the status of the store, as is done every two seconds anyway. NULL is allowed. */
 void state_check(State *state);
-/* Whether changes can be made at all; fails with ERROR_UNAVAILABLE, since when and why. */
+/* Whether changes are possible at all; fails with ERROR_UNAVAILABLE, with time and reason. */
 MUST_CHECK bool state_takes_writes(const State *state, Error *err);
 
 /* --- Looking --------------------------------------------------------------------------------- */
@@ -66,23 +66,23 @@ typedef struct StateRange {
     Str prefix;
 } StateRange;
 
-/* All keys that start with `prefix`, from the one behind `after` on, which is a key or empty. */
+/* All keys that start with `prefix`, beginning after the key `after`, which may be empty. */
 StateRange state_range(const State *state, Str prefix, Str after);
 const StateEntry *state_next(StateRange *range); /* NULL at the end */
 
 /* --- Following ------------------------------------------------------------------------------- */
 
-/* Somebody who builds something of their own out of the entries of some kinds. */
+/* A subscriber that builds its own data from the entries of some kinds. */
 typedef struct StateView {
     uint64_t kinds; /* STATE_KIND of each */
-    /* `before` is NULL for one that is new, `now` for one that is gone. In the order of the store. The
-     * state's revision is that of before, until all that belongs together was told. Entries of the audit
-     * log are told when they are new, and not kept. */
+    /* `before` is NULL for a new entry, `now` for a deleted one. In store order. The
+     * state has its previous revision until all changes that belong together were
+     * reported. Entries of the audit log are reported when they are new, and not kept. */
     void (*changed)(void *context, const StateEntry *now, const StateEntry *before);
-    void (*settled)(void *context); /* all that belongs together was told; may be NULL */
+    void (*settled)(void *context); /* related changes were all reported; may be NULL */
     void (*aged)(void *context);    /* it became stale, or current again; may be NULL */
-    /* All was read again, and only differences were told: of keys whose values are not kept, such as those
-     * of the audit log, changes may be missing. May be NULL. */
+    /* Everything was listed again, and only differences were reported: changes of keys whose
+     * values are not kept, such as those of the audit log, may be missing. May be NULL. */
     void (*reread)(void *context);
     void *context;
     struct StateView *next; /* of the state */
@@ -91,11 +91,11 @@ typedef struct StateView {
 
 #define STATE_KIND(kind) (UINT64_C(1) << (kind))
 
-/* Tells all that is there already, then what changes. The view must stay where it is. */
+/* Reports all existing entries, then the changes. The view must not be moved. */
 void state_attach(State *state, StateView *view);
-void state_detach(State *state, StateView *view); /* also when it is not attached */
+void state_detach(State *state, StateView *view); /* also if it is not attached */
 
-/* Calls `seen` as soon as the copy is as new as `revision`, perhaps within: whoever has written sees
- * it then. Also when it is or falls behind, when the state is stopped, and when there is none. */
+/* Calls `seen` as soon as the copy has reached `revision`, possibly within: a caller then sees
+ * its own write. Also if it is or falls behind, when the state is stopped, and if there is none. */
 typedef void StateSeen(void *context);
 void state_wait(State *state, int64_t revision, StateSeen *seen, void *context);

@@ -13,10 +13,10 @@
  *     record_print(&wheel_format, &wheel, &out);
  *
  * Reading into a struct, printing, validation and the schema come from the table. A table without
- * places in a struct checks and describes values: so the kinds of the API are made.
+ * struct members checks and describes values: the kinds of the API are such tables.
  *
- * What is stored or sent between programs of eden may come from a newer one: fields that are not
- * known are kept in RECORD_UNKNOWN_AT and printed again. What comes from outside is strict. Pure. */
+ * Records stored by eden or sent between its programs may come from a newer version: unknown fields
+ * are kept in RECORD_UNKNOWN_AT and printed again. Input from outside is strict. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -31,20 +31,20 @@ typedef enum RecordType {
     RECORD_CHOICE,   /* one of `choices` */
     RECORD_DURATION, /* "90m" */
     RECORD_TIME,     /* "2026-01-31T08:15:30Z" */
-    RECORD_INT,      /* from `min` to `max`; any when both are 0 */
+    RECORD_INT,      /* from `min` to `max`; any if both are 0 */
     RECORD_BOOL,
     RECORD_SELECTOR, /* of nodes */
-    RECORD_OBJECT,   /* of `fields`; without any, whatever an object has */
-    RECORD_ANY,      /* whatever JSON has */
+    RECORD_OBJECT,   /* of `fields`; without them, any object */
+    RECORD_ANY,      /* any JSON value */
 } RecordType;
 
 typedef enum RecordShape {
     RECORD_ONE,
-    RECORD_LIST, /* of those */
-    RECORD_MAP,  /* from texts to those */
+    RECORD_LIST, /* of the type */
+    RECORD_MAP,  /* from strings to the type */
 } RecordShape;
 
-/* What the struct has for a field: see the macros below. */
+/* The type of the struct member for a field: see the macros below. */
 typedef enum RecordPlace {
     RECORD_NOWHERE,
     RECORD_AS_CHARS, /* char[size], with a NUL */
@@ -52,28 +52,28 @@ typedef enum RecordPlace {
     RECORD_AS_INT,   /* int64_t, int */
     RECORD_AS_UINT,  /* uint64_t, uint32_t, uint16_t */
     RECORD_AS_BOOL,
-    RECORD_AS_ENUM,    /* whose constants are called `names` */
+    RECORD_AS_ENUM,    /* its constants are named by `names` */
     RECORD_AS_VALUE,   /* of any shape */
-    RECORD_AS_CODED,   /* of any shape: what its codec makes of it */
+    RECORD_AS_CODED,   /* of any shape: converted by its codec */
     RECORD_AS_STRUCT,  /* of `fields`; a list of them is an array in the struct */
     RECORD_AS_POINTER, /* a list of such structs in the arena; without `fields`, of Strs */
-    RECORD_AS_UNKNOWN, /* Value: a map of the fields that the table has not */
+    RECORD_AS_UNKNOWN, /* Value: a map of the fields that the table does not have */
 } RecordPlace;
 
-/* What is something else in memory than in JSON: a fingerprint, an address. That the value has its type
- * and shape was checked. */
+/* Converts between JSON and another representation in memory, such as a
+ * fingerprint or an address. Type and shape of the value were already checked. */
 typedef struct RecordCodec {
     bool (*read)(Arena *arena, Value value, void *member, Error *err);
     void (*print)(const void *member, Buf *out); /* as JSON */
     bool (*is_empty)(const void *member);        /* NULL: it never is */
 } RecordCodec;
 
-/* A field that tables show. */
+/* A field that is a column of tables. */
 typedef struct RecordColumn {
-    const char *title; /* NULL: they do not */
-    const char *none;  /* what stands there when it is empty; NULL: "-" */
+    const char *title; /* NULL: no column */
+    const char *none;  /* shown if it is empty; NULL: "-" */
     bool is_wide;      /* only in wide tables */
-    bool is_late;      /* of the spec of an object: behind the columns of its status */
+    bool is_late;      /* for the spec of an object: after the columns of its status */
 } RecordColumn;
 
 typedef struct RecordField RecordField;
@@ -81,29 +81,29 @@ struct RecordField {
     const char *name; /* NULL ends a list */
     RecordType type;
     RecordPlace place;
-    size_t offset, size; /* in the struct; of a list, the size of one item */
-    size_t count_offset; /* of a list in the struct: where the uint32_t with its length is, and */
-    uint32_t capacity;   /* how many items it may have */
+    size_t offset, size; /* offset in the struct; for a list, the size of one item */
+    size_t count_offset; /* for a list in the struct: offset of the uint32_t with its length, and */
+    uint32_t capacity;   /* the maximum number of items */
     const RecordCodec *codec;
-    const char *const *names;                 /* of the constants of an enum, and */
-    size_t name_count;                        /* how many */
-    bool (*check_text)(Str text, Error *err); /* beyond all below; NULL: nothing */
+    const char *const *names;                 /* names of the constants of an enum, and */
+    size_t name_count;                        /* their number */
+    bool (*check_text)(Str text, Error *err); /* in addition to the checks below; NULL: none */
 
     RecordShape shape;
-    bool is_required;    /* others are left out when they are empty, zero or false */
-    bool is_printed;     /* and this one not, though it may be missing */
+    bool is_required;    /* others are omitted if they are empty, zero or false */
+    bool is_printed;     /* this one is not omitted, though it may be missing */
     bool is_secret;      /* shown once, and never logged */
-    bool is_nullable;    /* in what the server says: null stands for none */
+    bool is_nullable;    /* in responses of the server: null if there is none */
     bool is_fixed;       /* cannot be changed later */
-    bool is_plain;       /* of a text: no control characters */
+    bool is_plain;       /* of a string: no control characters */
     const char *choices; /* "join|access" */
-    int64_t min, max;    /* of a number; milliseconds of a duration; bytes of other texts */
+    int64_t min, max;    /* of a number; milliseconds of a duration; bytes of other strings */
     const RecordField *fields;
     RecordColumn column;
     const char *help;
 };
 
-/* The place of a member of a struct, whose type must fit. */
+/* The place of a struct member, whose type must match. */
 #define RECORD_PLACE(as, Struct, member, Type)      \
     .place = (as),                                  \
     .offset = _Generic(((Struct *)0)->member, Type  \
@@ -130,7 +130,7 @@ struct RecordField {
     RECORD_PLACE(RECORD_AS_CODED, Struct, member, Type), .codec = &(how)
 #define RECORD_STRUCT_AT(Struct, member, Type, table) \
     RECORD_PLACE(RECORD_AS_STRUCT, Struct, member, Type), .fields = (table)
-/* An array in the struct, with the number of its items beside it. */
+/* An array in the struct, with its length next to it. */
 #define RECORD_STRUCTS_AT(Struct, member, count, Type, table)           \
     .place = RECORD_AS_STRUCT, .shape = RECORD_LIST, .fields = (table), \
     .offset = _Generic(((Struct *)0)->member, Type *                    \
@@ -138,7 +138,7 @@ struct RecordField {
     .size = sizeof(Type), .capacity = COUNT_OF(((Struct *)0)->member),  \
     .count_offset = _Generic(((Struct *)0)->count, uint32_t             \
                              : offsetof(Struct, count))
-/* The same, each item as its codec has it. */
+/* The same, with items converted by a codec. */
 #define RECORD_CODEDS_AT(Struct, member, count, Type, how)             \
     .place = RECORD_AS_CODED, .shape = RECORD_LIST, .codec = &(how),   \
     .offset = _Generic(((Struct *)0)->member, Type *                   \
@@ -146,7 +146,7 @@ struct RecordField {
     .size = sizeof(Type), .capacity = COUNT_OF(((Struct *)0)->member), \
     .count_offset = _Generic(((Struct *)0)->count, uint32_t            \
                              : offsetof(Struct, count))
-/* A pointer in the struct to an array in the arena, which has `max` items at most. */
+/* A pointer in the struct to an array in the arena, with at most `max` items. */
 #define RECORD_POINTER_AT(Struct, member, count, max, Type, table)               \
     .place = RECORD_AS_POINTER, .shape = RECORD_LIST, .fields = (table),         \
     .offset = offsetof(Struct, member), .size = sizeof(Type), .capacity = (max), \
@@ -156,41 +156,41 @@ struct RecordField {
     .name = "", RECORD_PLACE(RECORD_AS_UNKNOWN, Struct, member, Value)
 
 typedef struct RecordFormat {
-    const char *format; /* "eden.node/1"; NULL: it says none, being part of another */
+    const char *format; /* "eden.node/1"; NULL: none, because it is part of another record */
     const char *what;   /* for errors: "the record of a node" */
     const RecordField *fields;
     size_t size;                                   /* of the struct */
     uint32_t text_max;                             /* bytes of JSON */
-    uint32_t values_max;                           /* in it; 0: as many as fit */
-    bool (*check)(const void *record, Error *err); /* what concerns several fields; NULL: nothing */
+    uint32_t values_max;                           /* values in it; 0: as many as fit */
+    bool (*check)(const void *record, Error *err); /* across several fields; NULL: none */
 } RecordFormat;
 
 typedef enum RecordOrigin {
-    RECORD_STORED,  /* by eden, perhaps a newer one: unknown fields are kept */
-    RECORD_OUTSIDE, /* a request or a file that people write: unknown fields are errors */
+    RECORD_STORED,  /* by eden, possibly a newer version: unknown fields are kept */
+    RECORD_OUTSIDE, /* a request or a file written by people: unknown fields are errors */
 } RecordOrigin;
 
-/* Texts, maps and lists are in the arena or borrowed from `text`; `out` is changed only when all is
- * well. What is not there is zero, or an empty map or list. Fails with ERROR_INVALID or ERROR_LIMIT; of
- * a text from outside that has several lines it says in which one. */
+/* Strings, maps and lists are in the arena or borrowed from `text`; `out` is changed only
+ * on success. Missing fields are zero, or an empty map or list. Fails with ERROR_INVALID
+ * or ERROR_LIMIT; for a text from outside with several lines the error names the line. */
 MUST_CHECK bool record_read(const RecordFormat *format, Arena *arena, Str text, RecordOrigin origin,
                             void *out, Error *err);
-/* The same of what was read as JSON. */
+/* The same for a parsed JSON value. */
 MUST_CHECK bool record_from_value(const RecordFormat *format, Arena *arena, Value object,
                                   RecordOrigin origin, void *out, Error *err);
 /* Appends it as JSON on one line. */
 void record_print(const RecordFormat *format, const void *record, Buf *out);
-/* As a file that people read: every field on a line of its own. */
+/* As a file for people: one field per line. */
 void record_print_file(const RecordFormat *format, const void *record, Buf *out);
 
 /* --- Values --------------------------------------------------------------------------------- */
 
-/* One thing that is wrong. */
+/* One invalid field. */
 typedef struct FieldProblem {
     Str pointer; /* "/spec/rules/0/verbs" */
     Str text;
-    bool is_name;    /* it is the name that is wrong, not what stands under it */
-    uint32_t column; /* within the text that stands there, from 1 on; 0: it is about all of it */
+    bool is_name;    /* the name is invalid, not the value */
+    uint32_t column; /* position in the string, starting at 1; 0: all of it */
 } FieldProblem;
 
 enum {
@@ -199,30 +199,30 @@ enum {
 
 typedef struct FieldProblems {
     FieldProblem items[FIELD_PROBLEMS_MAX];
-    uint32_t count;       /* further ones are not kept */
-    FieldProblem scratch; /* handed out for those */
+    uint32_t count;       /* more are not kept */
+    FieldProblem scratch; /* returned for those */
 } FieldProblems;
 
-/* Returns the problem, for what else is known of it. */
+/* Returns the problem, to add details. */
 PRINTF_LIKE(4, 5)
 FieldProblem *field_problem(Arena *arena, FieldProblems *problems, Str pointer, const char *format,
                             ...);
-/* Whether something is known to be wrong there, or below. */
+/* Whether a problem is known at that pointer, or below it. */
 bool field_is_told(const FieldProblems *problems, Str pointer);
-/* The pointer to what stands under `name` there, as RFC 6901 writes it. */
+/* The pointer to the field `name` at a pointer, as in RFC 6901. */
 Str field_below(Arena *arena, Str pointer, Str name);
-/* NULL: there is none of that name. */
+/* NULL: no field has that name. */
 const RecordField *fields_find(const RecordField *fields, Str name);
-/* What is wrong with a name that none of them has: which one may be meant. */
+/* Reports an unknown name, with a suggestion. */
 void fields_tell_unknown(Arena *arena, const RecordField *fields, Str name, Str pointer,
                          FieldProblems *problems);
-/* Checks a map against fields; `pointer` is where it stands. Adds what is wrong, all of it at once. */
+/* Checks a map against fields; `pointer` is its location. Adds all problems at once. */
 void fields_check(Arena *arena, const RecordField *fields, Value map, Str pointer,
                   FieldProblems *problems);
 
-/* The same for a record, which may say its format; what is not known is wrong only from outside. */
+/* The same for a record, which may have a format; unknown fields are problems only from outside. */
 void record_check(Arena *arena, const RecordFormat *format, Value map, RecordOrigin origin,
                   FieldProblems *problems);
 
-/* Appends "type":"object",... of an object that was opened: a JSON Schema as OpenAPI 3.0 has them. */
+/* Appends "type":"object",... to an object that was opened: a JSON Schema as in OpenAPI 3.0. */
 void fields_schema(Buf *out, const RecordField *fields);

@@ -1,33 +1,33 @@
 /* HTTP/1.1 on a connection of the server: one request at a time.
  *
- * The next one is not read before the answer to the last has left: what a peer that takes nothing of
- * its answers can have us keep is one of them, and one read of what it still says. */
+ * The next request is not read before the response to the last one was sent: a peer that does
+ * not read its responses can make us keep one of them, and one read of its further input. */
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "net/http_server_inner.h"
 
 enum {
-    AHEAD_MAX = 64 * 1024, /* bytes of further requests while one is under way */
-    TURN_MAX = 8,      /* requests that came together and are answered in one turn of the loop */
-    SHARE = 16 * 1024, /* bytes of a body that a connection may hold however crowded it is */
+    AHEAD_MAX = 64 * 1024, /* bytes of further requests while one is in progress */
+    TURN_MAX = 8,          /* pipelined requests that are answered in one turn of the loop */
+    SHARE = 16 * 1024, /* bytes of a body that a connection may hold, however busy the server is */
     GOODBYE_MS = 5000
 };
 
-/* A connection, and the request that is read or under way on it. */
+/* A connection, and its current request. */
 typedef struct Client {
-    HttpClient base; /* the first, so that one is the other */
+    HttpClient base; /* first, so that it can be cast */
     Http1Reader reader;
     LoopTimer timer;
-    LoopTask drain; /* pieces that have left at once are told of in a turn of its own */
-    LoopTask rest;  /* it goes on with requests that came together, after others had their turn */
-    size_t stuck;   /* bytes that were unsent when the timer was started */
-    size_t held;    /* of the server's: bytes of the body */
-    uint32_t answered; /* since bytes came, or it rested */
+    LoopTask drain;    /* reports, in a separate turn, pieces that were sent immediately */
+    LoopTask rest;     /* continues with pipelined requests, after others had their turn */
+    size_t stuck;      /* unsent bytes when the timer was started */
+    size_t held;       /* its part of the server's: bytes of the body */
+    uint32_t answered; /* when bytes arrived, or it became idle */
     HttpRequest request;
-    Buf ahead;      /* bytes behind the request under way */
-    bool began;     /* bytes of the next request are there */
-    bool taking;    /* within take(): answers do not start the next request themselves */
+    Buf ahead;      /* bytes after the current request */
+    bool began;     /* bytes of the next request have arrived */
+    bool taking;    /* within take(): responses do not start the next request themselves */
     bool resting;   /* until `rest` runs */
     bool finishing; /* nothing more is read */
 } Client;
@@ -61,7 +61,7 @@ static void client_free(HttpClient *base)
     free(client);
 }
 
-/* The peer has to take something of what is unsent, again and again. */
+/* The peer must keep reading some of the unsent bytes. */
 static void watch_unsent(Client *client)
 {
     if (!client->base.is_cut) {
@@ -83,7 +83,7 @@ static void write_out(Client *client, Str bytes)
     http_client_count_unsent(&client->base, connection_unsent(client->base.connection));
 }
 
-/* The last bytes go out, then `closed` comes. */
+/* Sends the last bytes; `closed` follows. */
 static void finish(Client *client)
 {
     client->finishing = true;
@@ -165,7 +165,7 @@ static void begin(Client *client)
     }
 }
 
-/* Bodies of all connections together have a limit. */
+/* The bodies of all connections share one limit. */
 static void take_body(Client *client, Str bytes)
 {
     HttpServer *server = client->base.server;
@@ -215,8 +215,8 @@ static bool is_blocked(const Client *client)
            connection_unsent(client->base.connection) > 0;
 }
 
-/* Bytes that cannot be taken yet. Whose request is under way is listened to all the same, to know when
- * it leaves. */
+/* Bytes that cannot be processed yet. The connection is still
+ * read during a request, to notice when the peer closes it. */
 static void keep_ahead(Client *client, Str bytes)
 {
     if (client->request.is_unread) {
@@ -251,7 +251,7 @@ static void take(Client *client, Str bytes)
     }
 }
 
-/* What has waited. */
+/* Processes the bytes that have waited. */
 static void go_on(Client *client)
 {
     if (client->taking || is_blocked(client)) {
@@ -283,7 +283,7 @@ static void rested(void *context)
     go_on(client);
 }
 
-/* A peer that sends thousands of requests at once does not keep the loop from all others. */
+/* A peer that sends thousands of requests at once must not block the loop for others. */
 static void count_answer(Client *client)
 {
     if (++client->answered >= TURN_MAX && !client->resting) {
@@ -323,7 +323,8 @@ static void all_sent(void *context)
 
 static const ConnectionEvents events = { nothing, received, all_sent, closed };
 
-/* Of pieces that have left at once. Others may wait since then, and are told of when they have left. */
+/* For pieces that were sent immediately. Others may be
+ * queued since then, and are reported when they are sent. */
 static void drained_at_once(void *context)
 {
     Client *client = context;
@@ -332,7 +333,7 @@ static void drained_at_once(void *context)
     }
 }
 
-/* The answer is given; the next request may begin. */
+/* The response is complete; the next request may start. */
 static void conclude(Client *client, bool last)
 {
     client->began = false;
@@ -377,7 +378,7 @@ static void put_piece(HttpRequest *request, Str piece)
 {
     Client *client = client_of(request);
     if (client->finishing) {
-        return; /* `gone` is about to come */
+        return; /* `gone` is about to be called */
     }
     if (http_request_wants_body(request)) {
         Buf out = buf_make(BUF_UNLIMITED);

@@ -32,9 +32,9 @@
 #include "sys/own_pages.h"
 
 enum {
-    PER_NODE_MAX = 32, /* connections of a node; its agent has one, and another while it renews */
-    SWEEP_MS = 10 * 1000, /* until the next look for connections whose certificate has expired, at
-                             whether the store can be written, and for memory to give back */
+    PER_NODE_MAX = 32,    /* connections of a node; its agent has one, two while it renews */
+    SWEEP_MS = 10 * 1000, /* between two sweeps: close connections with expired certificates,
+                              probe whether the store is writable, return memory */
     STORE_VERIFY_MS = 24 * 3600 * 1000,
 };
 
@@ -44,7 +44,7 @@ struct Server {
     ServerSettings settings;
     Directory directory;
     Store *store;
-    StoreIdentity identity; /* of the store, while it is looked at */
+    StoreIdentity identity; /* of the store, while it is checked */
     Authority *authority;
     OwnCertificates *own;
     CertifySettings certify;
@@ -68,19 +68,19 @@ struct Server {
     SshBack *ssh_back;
     Api *api;
     TlsContext *api_tls;
-    HttpServer *public_api, *local_api; /* by TLS, and by the Unix socket */
+    HttpServer *public_api, *local_api; /* with TLS, and on the Unix socket */
     PlainServer *health;                /* without TLS; NULL: none */
     const Listener *api_listener, *local_listener;
     Metrics *metrics;
     ClockWatch clock;
-    Str *api_names; /* where others reach it: "eden1.example.org:1338" */
-    bool is_open;   /* and does not close yet */
+    Str *api_names; /* address for clients: "eden1.example.org:1338" */
+    bool is_open;   /* open, and not closing yet */
     bool knows_cas; /* the authority is ready */
     bool is_ready;  /* it has all of its files in memory */
-    bool is_saved;  /* the store, which was lost; it ends for this reason: */
+    bool is_saved;  /* the lost store was saved; the server stops for this reason: */
     Error loss;
-    bool stops;        /* others are told so */
-    uint32_t stopping; /* when it closes: of its servers so many still have calls under way */
+    bool stops;        /* it reports that it is stopping */
+    uint32_t stopping; /* while closing: number of its servers with calls in progress */
     LoopTask release;
     LoopRun *closed;
     void *closed_context;
@@ -120,7 +120,8 @@ static Str own_path(Server *server, const char *behind)
                         behind);
 }
 
-/* What a listener shows and trusts at present: `behind` is sent behind its own certificate. */
+/* The current certificate and trusted CAs of a
+ * listener: `behind` is sent after its own certificate. */
 static bool set_tls(Server *server, OwnKind kind, CertificateSet behind, const TlsOptions *options,
                     TlsContext **context, Error *err)
 {
@@ -151,7 +152,7 @@ static bool set_rpc_tls(Server *server, Error *err)
     return set_tls(server, OWN_KIND_NODE, (CertificateSet){ 0 }, &options, &server->rpc_tls, err);
 }
 
-/* A joiner that knows the CA by its pin only needs the CA itself too. */
+/* A joining machine that knows only the pin of the CA also needs the CA itself. */
 static bool set_api_tls(Server *server, Error *err)
 {
     TlsOptions options = { .role = TLS_SERVER_OPTIONAL, .protocol = "http/1.1", .preferred = "h2" };
@@ -159,7 +160,7 @@ static bool set_api_tls(Server *server, Error *err)
                    &server->api_tls, err);
 }
 
-/* Connections that stand keep what they have. */
+/* Established connections keep their certificates. */
 static void reload_tls(Server *server)
 {
     Error err;
@@ -365,7 +366,7 @@ static void credentials_changed(void *context)
     }
 }
 
-/* Leases do not mind; certificates and tokens may be good no more, or not yet. */
+/* Leases are not affected; certificates and tokens may have expired, or may not be valid yet. */
 static void clock_jumped(void *context, int64_t by_ms)
 {
     Server *server = context;
@@ -422,7 +423,7 @@ static void probed(void *context, const StoreReply *reply, const Error *err)
     }
 }
 
-/* Whether the disk has room again is seen by writing only, and perhaps nobody else does. */
+/* Only a write shows whether the disk has space again, and there may be no other writes. */
 static void probe_store(const Server *server)
 {
     AUTO_CLEAR(Arena) arena;
@@ -435,7 +436,7 @@ static void probe_store(const Server *server)
     }
 }
 
-/* A store that was lost may have taken them along: the server ends when all are saved. */
+/* The files may have been lost together with the store: the server stops when all are saved. */
 static void mend_files(Server *server)
 {
     OwnFiles files = own_files(server);
@@ -444,7 +445,7 @@ static void mend_files(Server *server)
     }
 }
 
-/* Whose certificate expires without a new one is out as well. */
+/* Closes connections whose certificate has expired without a new one. */
 static void sweep_runs(void *context)
 {
     Server *server = context;
@@ -458,11 +459,11 @@ static void sweep_runs(void *context)
 
 /* --- The state of the cluster ---------------------------------------------------------------------- */
 
-/* As soon as state and authority know what the store has. */
+/* As soon as state and authority know the content of the store. */
 static void serve_when_ready(Server *server)
 {
     if (!state_age(server->state).is_ready || !server->knows_cas || !server->is_open) {
-        return; /* not open: the store was a foreign one */
+        return; /* not open: it was a foreign store */
     }
     ClusterStore at = cluster_of(server);
     CredentialsEvents people = { .changed = credentials_changed, .context = server };
@@ -477,8 +478,8 @@ static void state_ready(void *context)
     serve_when_ready(context);
 }
 
-/* Whoever has a session keeps it, and reads go on from what is known. A server that has just started
- * knows nothing to serve, and is started again. */
+/* Existing sessions stay, and reads continue with the known state. A
+ * server that has just started has no state to serve, and is restarted. */
 static void state_stale(void *context, const Error *err)
 {
     Server *server = context;
@@ -580,7 +581,7 @@ static bool open_certificates(Server *server, Error *err)
 
 /* --- Life ---------------------------------------------------------------------------------------- */
 
-/* By its path: the directory above is for root to read. */
+/* By its path: only root can read the parent directory. */
 static bool read_files(Server *server, Error *err)
 {
     Str text;
@@ -597,8 +598,8 @@ static bool read_files(Server *server, Error *err)
            error_wrap(err, "%s", server->directory.path);
 }
 
-/* Only now is anything of the store read. A certificate of the node that is lost is made by what the store
- * knows of it. */
+/* Nothing of the store is read before this point. A lost
+ * node certificate is issued again from the node's record. */
 static void identity_known(void *context, const Error *err)
 {
     Server *server = context;
@@ -613,8 +614,8 @@ static void identity_known(void *context, const Error *err)
     }
 }
 
-/* A server that is started again has all of it, or says which of two is to be chosen. Until it is saved
- * this one stays, and is tried by the sweep. */
+/* A restarted server has all of it, or reports which of two to choose. Until
+ * the store is saved this server keeps running, and the sweep retries. */
 static void store_lost(void *context, const StoreLoss *loss)
 {
     Server *server = context;
@@ -628,7 +629,7 @@ static void store_lost(void *context, const StoreLoss *loss)
     }
 }
 
-/* What can be read is served, so that operators see what there is. */
+/* What can be read is served, so that operators can inspect it. */
 static void store_damaged(void *context, const char *why)
 {
     const Server *server = context;
@@ -636,7 +637,7 @@ static void store_damaged(void *context, const char *why)
     log_error("store is damaged and read-only", LOG_C("why", why));
 }
 
-/* Where settings are, a store is: an empty one would know none of the nodes. */
+/* Settings imply a store: an empty one would know none of the nodes. */
 static bool open_store(Server *server, Error *err)
 {
     const char *path = own_path(server, "/" SERVER_STORE).data;
@@ -650,7 +651,7 @@ static bool open_store(Server *server, Error *err)
         return err->kind == ERROR_NOT_FOUND ? store_identity_lost(server->options.state_dir, err)
                                             : false;
     }
-    directory_drop_drafts(&server->directory); /* nobody else is here now */
+    directory_drop_drafts(&server->directory); /* no other process uses it now */
     server->identity = (StoreIdentity){ .at = cluster_of(server),
                                         .state_dir = server->options.state_dir,
                                         .settings = &server->settings,
@@ -659,7 +660,7 @@ static bool open_store(Server *server, Error *err)
     return store_identity_check(&server->identity, err);
 }
 
-/* When no call is under way any more. */
+/* When no call is in progress anymore. */
 static void server_free(Server *server)
 {
     controllers_free(server->controllers);
@@ -675,9 +676,9 @@ static void server_free(Server *server)
     session_service_free(server->sessions);
     state_stop(server->state);
     own_certificates_free(server->own);
-    server->certify.cas = NULL; /* the store may answer who still waits for a certificate */
+    server->certify.cas = NULL; /* the store may still answer callers that wait for a certificate */
     authority_free(server->authority);
-    store_close(server->store); /* it may answer who still looks into these: */
+    store_close(server->store); /* it may still answer callers that use these: */
     roster_free(server->roster);
     state_free(server->state);
     tls_context_free(server->rpc_tls);
@@ -697,7 +698,7 @@ static void release(void *context)
     closed(closed_context);
 }
 
-/* Handlers hear of the end of their calls in the turn after. */
+/* Handlers learn of the end of their calls in the next turn. */
 static void one_stopped(void *context)
 {
     Server *server = context;
@@ -736,7 +737,8 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
     BUG_IF(server->closed != NULL);
     server->stops = true;
     server->is_open = false;
-    server->rpc_listener = server->api_listener = server->local_listener = NULL; /* they go now */
+    server->rpc_listener = server->api_listener = server->local_listener =
+        NULL; /* they are closed now */
     server->closed = closed;
     server->closed_context = context;
     clock_watch_stop(&server->clock);
@@ -758,7 +760,7 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
         plain_server_stop(server->health, grace_ms, one_stopped, server);
     }
     if (server->rpc != NULL) {
-        /* Streams that last would keep it waiting for nothing. */
+        /* Long-lived streams would delay it for nothing. */
         session_service_stop(server->sessions);
         store_service_stop(server->store_service);
         server->stopping++;

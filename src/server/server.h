@@ -1,7 +1,7 @@
-/* A server: store, trust and listeners, put together, and taken apart in order. Loop thread.
+/* A server: starts store, trust and listeners, and stops them in order. Loop thread.
  *
- * It listens once it knows who belongs to the cluster: nobody is let in before. Whoever is removed
- * or revoked is cut off with the turn of the loop in which the store says so. */
+ * It listens only after it has read the members of the cluster. Removed and revoked nodes are
+ * disconnected in the turn of the loop in which the store reports it. */
 #pragma once
 
 #include "base/error.h"
@@ -14,23 +14,23 @@ typedef struct ServerOptions {
     const char *state_dir;
     const char *socket; /* for operators on this machine, the path of a Unix socket; NULL: none */
     void (*ready)(void *context); /* once: it listens */
-    /* It cannot go on, before or after that; to be closed. */
+    /* A fatal error, before or after that; close the server. */
     void (*failed)(void *context, const Error *err);
     void *context;
 } ServerOptions;
 
-/* Fails with ERROR_NOT_FOUND when there is no cluster, ERROR_CONFLICT when it runs already, and for
- * what it cannot read. Nothing is called within. */
+/* Fails with ERROR_NOT_FOUND if there is no cluster, ERROR_CONFLICT if a server
+ * is running already, and if files cannot be read. Nothing is called within. */
 MUST_CHECK bool server_open(const ServerOptions *options, Server **out, Error *err);
-/* No new calls; those under way may end within the time, then they are cut; what the store was
- * asked is still done. `closed` is called in a later turn, when stopped, and everything removed, this too. Also
- * after `failed`, and once only. */
+/* No new calls; calls in progress may finish within the time, then they are
+ * canceled; requests to the store are still executed. `closed` is called in a later
+ * turn, after everything, including this, was freed. Also after `failed`; only once. */
 void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *context);
 
-/* From now on it says that it is not ready, to those who ask, and goes on: so that they send nobody
- * any more before it is closed. */
+/* From now on it reports that it is not ready, and continues to serve,
+ * so that load balancers stop sending requests before it is closed. */
 void server_drain(Server *server);
 
-/* Once it is ready. */
+/* After it is ready. */
 uint16_t server_rpc_port(const Server *server);
 uint16_t server_api_port(const Server *server);

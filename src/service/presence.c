@@ -16,26 +16,26 @@ enum {
     VALUE_MAX = 8 * 1024,
 };
 
-/* What is asked of the store. It is answered in any case; the seat may be gone. */
+/* A request to the store. It is always answered; the seat may be gone by then. */
 typedef struct SeatRequest {
-    Seat *seat;    /* NULL: it is */
-    uint64_t turn; /* of the sitter who asked */
+    Seat *seat;    /* NULL: it is gone */
+    uint64_t turn; /* of the session that made the request */
 } SeatRequest;
 
 struct Seat {
     Seat *next;
     Presence *presence;
     char node[NODE_NAME_MAX + 1];
-    void (*evicted)(void *context, const Error *why); /* NULL: nobody sits here */
+    void (*evicted)(void *context, const Error *why); /* NULL: no session holds this seat */
     void *context;
-    uint64_t turn; /* counts sitters */
+    uint64_t turn; /* counts the sessions that held it */
     Buf value;
     int64_t lease; /* 0: none */
-    bool claimed;  /* the key was written for this sitter once */
-    bool written;  /* and is there, as far as we know */
+    bool claimed;  /* the key was written for this session once */
+    bool written;  /* and still exists, as far as we know */
     SeatRequest *request;
-    int64_t left_ms; /* when the last sitter left; 0: none has */
-    LoopTimer empty; /* runs when nobody sat here for as long as the lease lasts */
+    int64_t left_ms; /* when the last session ended; 0: none has */
+    LoopTimer empty; /* runs when no session held it for the duration of the lease */
 };
 
 struct Presence {
@@ -126,7 +126,7 @@ static SeatRequest *request_new(Seat *seat)
     return request;
 }
 
-/* Ends it. Gives the seat if somebody still sits there. */
+/* Frees the request. Returns the seat if a session still holds it. */
 static Seat *request_end(SeatRequest *request, bool *same_sitter)
 {
     Seat *seat = request->seat;
@@ -153,7 +153,7 @@ static void evict(Seat *seat, const Error *why)
     }
 }
 
-/* Whether an earlier try has put it, of which no answer came. */
+/* Whether an earlier attempt, which got no response, has written the key. */
 static bool is_own(const Seat *seat, const StoreOpReply *record, const StoreOpReply *alive)
 {
     return record->count > 0 && alive->kv_count == 1 && alive->kvs[0].lease == seat->lease &&
@@ -189,7 +189,8 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
     }
 }
 
-/* The first time it is taken from whoever had it; after it was lost only if nobody has it. */
+/* The first write replaces any other holder; after
+ * the key was lost, only if no one else holds it. */
 static void put_key(Seat *seat)
 {
     AUTO_CLEAR(Arena) arena;

@@ -1,9 +1,9 @@
-/* Which nodes are there: nodes/<node>/alive, a key with a lease that sessions keep alive. Nobody
- * else puts it; it goes with the node's record. Loop thread.
+/* Which nodes are alive: nodes/<node>/alive, a key with a lease that sessions keep
+ * alive. It is written only here, and deleted with the node's record. Loop thread.
  *
- * A node has one seat, and one session sits on it: who comes later gets it, and who had it is told.
- * When nobody sits there, the key stays until the lease is over, so that a node that comes again at
- * once was never away; it then goes on with the same lease. */
+ * A node has one seat, held by one session: a later session takes it over, and the
+ * earlier one is notified. Without a session the key stays until the lease expires,
+ * so a node that reconnects soon was never away, and continues with the same lease. */
 #pragma once
 
 #include "store/store.h"
@@ -11,23 +11,23 @@
 typedef struct Presence Presence;
 typedef struct Seat Seat;
 
-/* The texts are borrowed until presence_free. */
+/* The strings are borrowed until presence_free. */
 Presence *presence_new(Loop *loop, Store *store, Str prefix, Str server);
-/* All seats must have been left. NULL is fine. */
+/* All seats must have been left. NULL is allowed. */
 void presence_free(Presence *presence);
 DEFINE_AUTO(Presence, presence_free)
 
 typedef struct Sitter {
     Str node, boot_id, version; /* copied */
-    /* Once at most, never from within a function of its own: somebody else has the seat now, here or
-     * at another server, or there is no such node any more. The seat is not to be used any more. */
+    /* At most once, never within a function of this module: another session has the seat now,
+     * here or on another server, or the node was removed. The seat must not be used afterwards. */
     void (*evicted)(void *context, const Error *why);
     void *context;
 } Sitter;
 
 Seat *presence_enter(Presence *presence, const Sitter *sitter);
-/* Every few seconds, and at once: writes the key if that is not done yet, and keeps it. */
+/* Every few seconds, and immediately: writes the key if necessary, and renews its lease. */
 void presence_beat(Seat *seat);
 void presence_leave(Seat *seat);
-/* Whether the node was here, has left, and still counts as there; since when it is away. */
+/* Whether the node's session has ended but the node still counts as alive, and since when. */
 bool presence_is_left(const Presence *presence, Str node, int64_t *since_ms);

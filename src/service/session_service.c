@@ -26,18 +26,18 @@ struct SessionService {
     bool stopped;
 };
 
-/* What is asked of the store. It is answered in any case; the session may be gone. */
+/* A request to the store. It is always answered; the session may be gone by then. */
 typedef struct SessionRequest {
-    Session *session; /* NULL: it is */
+    Session *session; /* NULL: it is gone */
     bool is_load;
-    bool is_unasked;  /* and here: the store knows nothing of it */
+    bool is_unasked;  /* locally: the store does not know of it */
     SessionMark mark; /* of an apply: what is written */
     uint32_t record_count;
     uint32_t refusal_count;
     Refusal refusals[SESSION_REFUSALS_MAX];
 } SessionRequest;
 
-/* Records that the machine wants taken. */
+/* Records that the machine wants stored. */
 typedef struct SessionApply {
     SessionCursor from, to;
     const Record *records;
@@ -48,12 +48,12 @@ struct Session {
     Session *next, *previous;
     SessionService *service;
     GrpcCall *call;
-    bool ending; /* the call is told so */
+    bool ending; /* the call has been failed */
     char node[NODE_NAME_MAX + 1];
     SessionServer *machine;
     Seat *seat;
-    SessionMark mark; /* as the store has it, as far as we know */
-    Arena mark_arena; /* of what is not known in it */
+    SessionMark mark; /* as in the store, as far as we know */
+    Arena mark_arena; /* of its unknown fields */
     int64_t mark_revision;
     NodeBudget *budget;
     SessionApply apply; /* while it waits for the budget */
@@ -61,13 +61,13 @@ struct Session {
     bool is_delayed; /* it has waited for it */
     bool is_unknown_logged;
     SessionRequest *request;
-    LoopTask unasked; /* the store did not even take the request: */
+    LoopTask unasked; /* the store did not accept the request: */
     Error unasked_why;
     SessionFeed *feeds[SESSION_WATCHES_MAX];
     PingWaits pings;
 };
 
-/* Also from within the machine, which goes when the call has ended. */
+/* Also called within the machine, which is freed when the call has ended. */
 static void end(Session *session, const Error *why)
 {
     if (!session->ending) {
@@ -89,7 +89,7 @@ static SessionRequest *request_new(Session *session, bool is_load)
     return request;
 }
 
-/* Gives the session if it is still there; frees the request unless it is given. */
+/* Returns the session if it still exists; frees the request unless it is returned. */
 static Session *request_end(SessionRequest *request)
 {
     Session *session = request->session;
@@ -101,7 +101,7 @@ static Session *request_end(SessionRequest *request)
     return session;
 }
 
-/* The machine is told in a later turn, as if the store had answered. */
+/* The machine is called in a later turn, as if the store had answered. */
 static void request_unasked(Session *session, const Error *err)
 {
     session->request->is_unasked = true;
@@ -202,7 +202,7 @@ static void apply_done(void *context, const StoreReply *reply, const Error *err)
     free(request);
 }
 
-/* What is known of the budget of the node with these records. */
+/* The node's budget after these records. */
 static SessionMark next_mark(Session *session, SessionCursor to, const SessionWrites *writes)
 {
     SessionMark mark = session->mark;
@@ -258,7 +258,8 @@ static void write_records(Session *session)
         .key = key,
         .value = session_mark_print(&arena, &request->mark),
     };
-    /* Whoever was removed meanwhile writes nothing any more, also before its session is cut. */
+    /* A node that was removed in the meantime writes
+     * nothing more, even before its session is closed. */
     const StoreCompare compares[] = {
         { STORE_MOD_REVISION, STORE_EQUAL, key, .number = session->mark_revision },
         { STORE_VERSION, STORE_GREATER, record, .number = 0 },
@@ -285,7 +286,7 @@ static int64_t bytes_of(const SessionApply *apply)
     return bytes;
 }
 
-/* A node that sends more than its budget waits. */
+/* A node that exceeds its budget is delayed. */
 static void take_or_wait(void *context)
 {
     Session *session = context;
@@ -434,7 +435,7 @@ static void tell_away(const SessionService *service, Str node, Error *err)
               STR_ARG(node));
 }
 
-/* Who asks while a ping is on its way gets the answer to that one. */
+/* Callers during a ping get the result of that ping. */
 void session_service_ping(SessionService *service, Str node, SessionPinged *done, void *context)
 {
     Session *session = find_live(service, node);
@@ -461,7 +462,7 @@ static void session_send(void *context, Str message)
     Session *session = context;
     Error err;
     if (!session->ending && !grpc_call_send(session->call, message, &err)) {
-        /* Better no session than one that waits for what was never said. */
+        /* Better no session than one that waits for a message that was never sent. */
         end(session, &err);
     }
 }

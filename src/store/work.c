@@ -1,4 +1,4 @@
-/* What the threads do: one writes, in groups, one reads, one verifies. */
+/* The threads of the store: one writes, in groups, one reads, one verifies. */
 #include <stdio.h>
 
 #include "store/local_store.h"
@@ -12,10 +12,9 @@ enum {
     GATHER_US = 1000, /* at most */
     PAUSE_US = 20000, /* without a write */
     REST_US = 1000,
-    PURGE_ROWS = 200, /* that are purged at once while nothing waits */
+    PURGE_ROWS = 200, /* purged at once while nothing waits */
     PURGE_FACTOR = 2, /* under load: for each change that is written */
-    HELD_FACTOR =
-        2, /* a log that is so much larger than it may be is compacted though it is held */
+    HELD_FACTOR = 2, /* a log this many times larger than allowed is compacted even if it is held */
 };
 
 static void note_damage(LocalStore *store, const Error *err)
@@ -27,13 +26,13 @@ static void note_damage(LocalStore *store, const Error *err)
 
 /* --- Upkeep ---------------------------------------------------------------------------------- */
 
-/* What revisions have as their time. */
+/* The time recorded with revisions. */
 static int64_t time_ms(const LocalStore *store)
 {
     return store->threaded ? clock_monotonic_us() / 1000 : loop_now_ms(store->base.loop);
 }
 
-/* Up to where the log is to be compacted now; NULL: not at all. What is held stays, but not for any price. */
+/* Up to which revision to compact now; NULL: none. Held history is kept, but not without limit. */
 static const HistoryPoint *due_now(LocalStore *store, const EngineState *state)
 {
     const HistoryPoint *due = history_due(&store->history, state, time_ms(store));
@@ -47,7 +46,7 @@ static const HistoryPoint *due_now(LocalStore *store, const EngineState *state)
     return due->revision > held ? NULL : due;
 }
 
-/* Without room on the disk all history goes, which is not needed to go on. */
+/* Without space on the disk all history is removed; it is not needed to continue. */
 static bool compact_by_rule(LocalStore *store, EngineState *state, Error *err)
 {
     if (store->space.is_short && store->history.keep_revisions >= 0) {
@@ -65,7 +64,7 @@ static bool needs_compaction(LocalStore *store, const EngineState *state)
            due_now(store, state) != NULL;
 }
 
-/* Compacts by the rules, and takes away up to `rows` of what was compacted. */
+/* Compacts according to the rules, and removes up to `rows` compacted rows. */
 static bool upkeep_within(LocalStore *store, EngineState *state, uint32_t rows, Error *err)
 {
     if (!compact_by_rule(store, state, err)) {
@@ -84,7 +83,7 @@ static bool needs_upkeep(LocalStore *store)
     return needs_compaction(store, &store->writer_state) || execute_can_purge(&store->writer_state);
 }
 
-/* Apart from a group. False when it fails: then it is tried again with the next write. */
+/* Outside of a group. False: it failed, and is retried with the next write. */
 static bool upkeep(LocalStore *store)
 {
     EngineState state = store->writer_state;
@@ -109,7 +108,7 @@ static bool upkeep(LocalStore *store)
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
-/* The request is at fault, not the disk: others of its group go on. */
+/* The request is invalid, not the disk: the rest of its group continues. */
 static bool is_refused(const Error *err)
 {
     return err->kind == ERROR_INVALID || err->kind == ERROR_NOT_FOUND || err->kind == ERROR_LIMIT ||
@@ -148,7 +147,7 @@ static bool perform(Engine *engine, EngineState *state, Job *job)
     return done;
 }
 
-/* Whether it might be refused after it has changed something. */
+/* Whether it may be rejected after it has changed something. */
 static bool needs_mark(const Job *job)
 {
     const StoreTxn *txn = &job->txn;
@@ -187,9 +186,9 @@ static bool perform_apart(const LocalStore *store, EngineState *state, Job *job,
     return !mark || kind->undo(engine, err);
 }
 
-/* All of them in one transaction of the disk, or none. When their answers grow large, only the
- * first ones, and `*count` tells how many. With `upkeep` the transaction also removes a little more of
- * the history than it adds: a piece that is small, and costs no fsync of its own. */
+/* All of them in one disk transaction, or none. If their responses get large, only the
+ * first ones; `*count` reports how many. With `upkeep` the transaction also removes
+ * slightly more history than it adds: a small piece, which costs no additional fsync. */
 static bool try_group(LocalStore *store, Job *const *jobs, uint32_t *count, bool upkeep, Error *err)
 {
     Engine *engine = store->writer;
@@ -234,7 +233,7 @@ static void note_outcome(LocalStore *store, bool done, const Error *err)
              done ? "" : err->text);
 }
 
-/* With the room that was kept back, when a delete finds none. */
+/* With the reserved space, if a delete finds none. */
 static bool try_with_reserve(LocalStore *store, Job *const *jobs, uint32_t *count, Error *err)
 {
     bool frees = false;
@@ -249,7 +248,7 @@ static bool try_with_reserve(LocalStore *store, Job *const *jobs, uint32_t *coun
     return false;
 }
 
-/* Gives how many of them were dealt with. */
+/* Returns how many of them were processed. */
 static uint32_t write_group(LocalStore *store, Job *const *jobs, uint32_t count)
 {
     Error err;
@@ -259,7 +258,7 @@ static uint32_t write_group(LocalStore *store, Job *const *jobs, uint32_t count)
         note_outcome(store, true, NULL);
         return count;
     }
-    /* One that has no room must not take the others with it. */
+    /* A request without disk space must not fail the others. */
     for (uint32_t i = 0; i < count; i++) {
         bool done = try_group(store, &jobs[i], &one, false, &err);
         if (!done) {
@@ -319,9 +318,9 @@ static bool is_closing(LocalStore *store)
     return closing;
 }
 
-/* Those who were just answered are about to call again, while others wait already. Without a
- * moment's patience the two would take turns for ever, each in groups half as large as they could
- * be. It costs an eighth of what a commit takes, and nothing when nobody else waits. */
+/* Callers that were just answered are about to call again, while others already wait. Without
+ * a short delay the two would alternate forever, in groups half as large as possible. It
+ * costs an eighth of the time of a commit, and nothing if no other caller waits. */
 static void gather(LocalStore *store, uint32_t answered, int64_t commit_us)
 {
     pthread_mutex_lock(&store->mutex);
@@ -338,8 +337,8 @@ static void gather(LocalStore *store, uint32_t answered, int64_t commit_us)
     pthread_mutex_unlock(&store->mutex);
 }
 
-/* Whether writes have paused. Under load there is none to take now and then, and the next one is about to
- * come: it must not wait for upkeep. */
+/* Whether writes have paused. Under load there is never a pause,
+ * and the next write is about to come: it must not wait for upkeep. */
 static bool has_paused(LocalStore *store, int64_t last_us)
 {
     if (!store->threaded || clock_monotonic_us() - last_us >= PAUSE_US) {
@@ -365,7 +364,7 @@ void work_write(void *context)
             }
             gather(store, count, clock_monotonic_us() - started_us);
         }
-        /* A group takes its part; one that failed did not. */
+        /* A group includes its part of the upkeep; a failed one did not. */
         bool failed = !store->writer_news.writable;
         bool more = (count == 0 || failed) && !is_closing(store) && needs_upkeep(store);
         if (more && (failed || has_paused(store, last_us))) {
