@@ -27,7 +27,7 @@ typedef struct DepartureOptions {
 
 /* Asks. Fails with ERROR_UNAVAILABLE when the connection takes no more calls. */
 MUST_CHECK bool departure_new(const DepartureOptions *options, Departure **out, Error *err);
-void departure_free(Departure *departure); /* NULL is fine */
+void departure_free(Departure *departure); /* NULL is allowed */
 DEFINE_AUTO(Departure, departure_free)
 
 /* The session is in another state; `why` when it waits. */

@@ -29,7 +29,7 @@ typedef struct FactsFeedOptions {
 
 /* Begins to look. What cannot be watched is told in the log, and looked at once in a while only. */
 FactsFeed *facts_feed_new(const FactsFeedOptions *options);
-/* Waits for the other thread. NULL is fine. */
+/* Waits for the other thread. NULL is allowed. */
 void facts_feed_free(FactsFeed *feed);
 DEFINE_AUTO(FactsFeed, facts_feed_free)
 

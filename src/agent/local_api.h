@@ -16,7 +16,7 @@ typedef struct LocalApi LocalApi;
 
 /* Listens on `path`. Fails with ERROR_CONFLICT when somebody does already. */
 MUST_CHECK bool local_api_open(Agent *agent, const char *path, LocalApi **out, Error *err);
-void local_api_close(LocalApi *api); /* NULL is fine */
+void local_api_close(LocalApi *api); /* NULL is allowed */
 DEFINE_AUTO(LocalApi, local_api_close)
 
 /* The membership is gone: nothing comes of what was asked of it. */

@@ -28,7 +28,7 @@ typedef struct MembershipOptions {
 /* Starts the session. Fails with ERROR_NOT_FOUND when this machine is no node, and as reading its
  * files does. */
 MUST_CHECK bool membership_open(const MembershipOptions *options, Membership **out, Error *err);
-/* The session ends; what is to be told is written. NULL is fine. */
+/* The session ends; what is to be told is written. NULL is allowed. */
 void membership_close(Membership *membership);
 DEFINE_AUTO(Membership, membership_close)
 

@@ -43,7 +43,7 @@ typedef struct ServerKeeperOptions {
 
 /* Does nothing before server_keeper_look. */
 ServerKeeper *server_keeper_new(const ServerKeeperOptions *options);
-/* Kills a child that runs. NULL is fine. */
+/* Kills a child that runs. NULL is allowed. */
 void server_keeper_free(ServerKeeper *keeper);
 DEFINE_AUTO(ServerKeeper, server_keeper_free)
 

@@ -37,7 +37,7 @@ typedef struct SessionLinkOptions {
 } SessionLinkOptions;
 
 SessionLink *session_link_new(const SessionLinkOptions *options);
-void session_link_free(SessionLink *link); /* stops it first; NULL is fine */
+void session_link_free(SessionLink *link); /* stops it first; NULL is allowed */
 DEFINE_AUTO(SessionLink, session_link_free)
 
 void session_link_start(SessionLink *link);

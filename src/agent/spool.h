@@ -38,7 +38,7 @@ typedef struct SpoolOptions {
  * The numbers of the others stay, so that a server takes each once and sees a gap. A file of another
  * version is ERROR_INVALID, and nothing is changed. */
 MUST_CHECK bool spool_open(const SpoolOptions *options, Spool **out, Error *err);
-/* Tries once to write what waits. NULL is fine. */
+/* Tries once to write what waits. NULL is allowed. */
 void spool_close(Spool *spool);
 DEFINE_AUTO(Spool, spool_close)
 

@@ -31,7 +31,7 @@ typedef struct WatchedOptions {
 
 /* A file that cannot be read is as none, with a warning: everything is told anew then. */
 Watched *watched_open(const WatchedOptions *options);
-void watched_free(Watched *watched); /* NULL is fine */
+void watched_free(Watched *watched); /* NULL is allowed */
 DEFINE_AUTO(Watched, watched_free)
 
 /* One message, with the store that it is of. The one after it is given only when `kept` was called,

@@ -57,7 +57,7 @@ typedef struct ApiSettings {
 /* The settings' memory is borrowed until the store is closed. */
 Api *api_new(const ApiSettings *settings);
 /* After the HTTP servers and the admission, before the store. What requests have begun is still
- * done. NULL is fine. */
+ * done. NULL is allowed. */
 void api_free(Api *api);
 DEFINE_AUTO(Api, api_free)
 

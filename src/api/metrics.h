@@ -8,7 +8,7 @@
 typedef struct Metrics Metrics;
 
 Metrics *metrics_new(int64_t now_ms);
-void metrics_free(Metrics *metrics); /* NULL is fine */
+void metrics_free(Metrics *metrics); /* NULL is allowed */
 DEFINE_AUTO(Metrics, metrics_free)
 
 int64_t metrics_started_ms(const Metrics *metrics);

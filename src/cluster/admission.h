@@ -30,7 +30,7 @@ typedef struct AdmissionCounts {
 
 /* The settings' memory is borrowed until admission_free. */
 Admission *admission_new(const AdmissionSettings *settings);
-/* Requests under way are forgotten: their `done` is not called. NULL is fine. */
+/* Requests under way are forgotten: their `done` is not called. NULL is allowed. */
 void admission_free(Admission *admission);
 DEFINE_AUTO(Admission, admission_free)
 

@@ -22,7 +22,7 @@ enum {
 /* `at` is copied, its prefix too. */
 Audit *audit_new(const ClusterStore *at);
 /* Before the store is closed. What waits is told ERROR_UNAVAILABLE, from within or with the answer of
- * the store. NULL is fine. */
+ * the store. NULL is allowed. */
 void audit_free(Audit *audit);
 DEFINE_AUTO(Audit, audit_free)
 

@@ -19,7 +19,7 @@ typedef struct CaFiles {
 } CaFiles;
 
 MUST_CHECK bool ca_files_read(const Directory *directory, CaFiles **out, Error *err);
-void ca_files_free(CaFiles *files); /* NULL is fine */
+void ca_files_free(CaFiles *files); /* NULL is allowed */
 DEFINE_AUTO(CaFiles, ca_files_free)
 
 const Credential *ca_files_find(const CaFiles *files, const Pin *pin); /* NULL: not there */

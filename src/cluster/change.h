@@ -33,7 +33,7 @@ typedef struct ChangeSpec {
 
 /* `done` follows, within when the store takes nothing at present. */
 void change_start(const ChangeSpec *spec, Change **out);
-/* Neither function is called any more. What the store was given is still written. NULL is fine;
+/* Neither function is called any more. What the store was given is still written. NULL is allowed;
  * also for one whose `done` is being called. */
 void change_abandon(Change *change);
 

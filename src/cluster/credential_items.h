@@ -44,4 +44,4 @@ Str item_keys(Arena *arena, Str prefix, ItemKind kind);
 MUST_CHECK bool item_name(Arena *arena, Str prefix, ItemKind kind, Str key, Str *out);
 /* Reads a record. Fails with ERROR_INVALID: it is nobody's. */
 MUST_CHECK bool item_read(ItemKind kind, Str name, const StoreKv *kv, void **out, Error *err);
-void item_free(ItemKind kind, void *item); /* NULL is fine */
+void item_free(ItemKind kind, void *item); /* NULL is allowed */

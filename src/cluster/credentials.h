@@ -24,7 +24,7 @@ typedef struct CredentialsEvents {
 /* Of a state that is ready; `at` is copied, its prefix too. Nothing is called within. */
 Credentials *credentials_new(const ClusterStore *at, State *state, Str cluster,
                              const CredentialsEvents *events);
-void credentials_free(Credentials *credentials); /* before the state; NULL is fine */
+void credentials_free(Credentials *credentials); /* before the state; NULL is allowed */
 DEFINE_AUTO(Credentials, credentials_free)
 
 /* --- Who is it ------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@ typedef void CursorKeyKnown(void *context, const SealKey *key, const Error *err)
 
 /* `at` is copied, but not its prefix. Nothing is asked yet. */
 CursorKey *cursor_key_new(const ClusterStore *at);
-/* Before the store is closed. Who waits is still called, at the latest then. NULL is fine. */
+/* Before the store is closed. Who waits is still called, at the latest then. NULL is allowed. */
 void cursor_key_free(CursorKey *key);
 DEFINE_AUTO(CursorKey, cursor_key_free)
 

@@ -14,7 +14,7 @@ MUST_CHECK bool facts_selector_parse(Str text, FactsSelector **out, Error *err);
  * in the arena. */
 MUST_CHECK bool facts_selector_parse_as(Arena *arena, Str name, Str text, FactsSelector **out,
                                         Problems *problems);
-void facts_selector_free(FactsSelector *selector); /* NULL is fine */
+void facts_selector_free(FactsSelector *selector); /* NULL is allowed */
 DEFINE_AUTO(FactsSelector, facts_selector_free)
 
 /* Of names and labels: as long as this one. */

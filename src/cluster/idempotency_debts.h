@@ -14,7 +14,7 @@ enum {
 
 /* `at` is copied, its prefix too. */
 IdempotencyDebts *idempotency_debts_new(const ClusterStore *at);
-/* Before the store is closed. What is not written stays so. NULL is fine. */
+/* Before the store is closed. What is not written stays so. NULL is allowed. */
 void idempotency_debts_free(IdempotencyDebts *debts);
 DEFINE_AUTO(IdempotencyDebts, idempotency_debts_free)
 

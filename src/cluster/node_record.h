@@ -1,4 +1,4 @@
-/* What the store keeps of a node. Pure. */
+/* The stored record of a node. Pure. */
 #pragma once
 
 #include "lang/value.h"

@@ -1,10 +1,10 @@
-/* Deletes what removed nodes have left: every key with the name of one of them in it, in small steps.
+/* Deletes the data of removed nodes: every key that contains the name of one, in small steps.
  * Loop thread.
  *
- * Removing a node (nodes_remove) takes its record and a few more keys away, and puts removed/<node> in
- * the same transaction. As long as that is there, nobody joins under the name; it goes when no other
- * key is left, so that who gets the name next inherits nothing. The server that leads does it; the next
- * leader goes on where one was killed or deposed. */
+ * Removing a node (nodes_remove) deletes its record and a few more keys, and writes
+ * removed/<node> in the same transaction. While that key exists, no machine can join under the
+ * name; it is deleted when no other key is left, so that the next node of that name inherits
+ * nothing. The leader does this; the next leader continues if one was killed or deposed. */
 #pragma once
 
 #include "cluster/cluster_store.h"
@@ -15,7 +15,7 @@ typedef struct NodeSweep NodeSweep;
  * hold: what a former leader has seen as left may belong to a new node of the same name. All is copied but
  * the state, which must know what the store has. */
 NodeSweep *node_sweep_new(const ClusterStore *at, const StoreCompare *fence);
-void node_sweep_free(NodeSweep *sweep); /* before the state and the store; NULL is fine */
+void node_sweep_free(NodeSweep *sweep); /* before the state and the store; NULL is allowed */
 DEFINE_AUTO(NodeSweep, node_sweep_free)
 
 /* Whether nothing is under way. */

@@ -1,8 +1,9 @@
-/* The certificates of a server itself: the one of its node, for port 1337, and the one of the API.
- * They are renewed at two thirds of their life, and as soon as another CA signs. Loop thread.
+/* The certificates of a server itself: the node certificate, for
+ * port 1337, and the API certificate. They are renewed at two thirds
+ * of their lifetime, and as soon as another CA signs. Loop thread.
  *
- * The server has the CA, so one that has expired while it was off is renewed as well. Keys are made
- * anew each time. */
+ * The server has the CA, so a certificate that expired while it was
+ * off is renewed as well. Each renewal generates a new key. */
 #pragma once
 
 #include "cluster/ca_set.h"
@@ -33,7 +34,7 @@ typedef struct OwnOptions {
 
 /* What the options point to is borrowed. Fails for files that it cannot read. */
 MUST_CHECK bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Error *err);
-void own_certificates_free(OwnCertificates *own); /* NULL is fine */
+void own_certificates_free(OwnCertificates *own); /* NULL is allowed */
 DEFINE_AUTO(OwnCertificates, own_certificates_free)
 
 /* Valid until `changed`. */

@@ -1,4 +1,4 @@
-/* Who makes a request of the API, as proven. Pure. */
+/* The authenticated caller of an API request. Pure. */
 #pragma once
 
 #include "base/enum_names.h"

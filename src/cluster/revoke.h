@@ -1,8 +1,9 @@
-/* Taking certificates back. Who is cut off by it is cut off when the roster has it (cluster/roster.h).
- * The record of the node is written with it, so that who watches nodes or certificates is told.
- * Loop thread.
+/* Revokes certificates. Affected nodes are disconnected when the roster
+ * has the change (cluster/roster.h). The node's record is written with it,
+ * so that watches of nodes and certificates are notified. Loop thread.
  *
- * Each function calls `done` exactly once, in a later turn or within, also when the store closes. */
+ * Each function calls `done` exactly once, in a later turn or within, also
+ * when the store closes. */
 #pragma once
 
 #include "cluster/cluster_store.h"

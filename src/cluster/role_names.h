@@ -1,4 +1,4 @@
-/* The names of the roles that somebody has, in one text with spaces between them. Pure. */
+/* A list of role names, as one string with spaces between them. Pure. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,6 +1,6 @@
-/* The nodes of the cluster, read once when their records come: who belongs to it, who is alive, and who is
- * no longer believed. What a listener asks at every handshake and call, and what lists of nodes are made
- * of, without waiting. A view of the state (cluster/state.h). Loop thread. */
+/* The nodes of the cluster, parsed once when their records change: members, liveness,
+ * and revocations. Used by listeners at every handshake and call, and for lists of
+ * nodes, without waiting. A view of the state (cluster/state.h). Loop thread. */
 #pragma once
 
 #include "cluster/node_record.h"
@@ -34,7 +34,7 @@ typedef struct RosterEvents {
 
 /* Nothing is called within. */
 Roster *roster_new(State *state, Str prefix, const RosterEvents *events);
-void roster_free(Roster *roster); /* before the state; NULL is fine */
+void roster_free(Roster *roster); /* before the state; NULL is allowed */
 DEFINE_AUTO(Roster, roster_free)
 
 /* NULL: no such node, or its record cannot be read: better one node out than a stranger in. Valid until

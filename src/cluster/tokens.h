@@ -1,4 +1,4 @@
-/* The tokens to join with. Loop thread. Listed and taken back by cluster/credential_records.h. */
+/* The join tokens. Loop thread. Listed and revoked with cluster/credential_records.h. */
 #pragma once
 
 #include "cluster/credential_records.h"

@@ -1,4 +1,4 @@
-/* The nodes with what they have said about their trust, as the state has it. Loop thread. */
+/* The nodes with their trust reports, from the state. Loop thread. */
 #pragma once
 
 #include "cluster/nodes.h"

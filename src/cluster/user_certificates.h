@@ -1,9 +1,9 @@
-/* Certificates of users. Loop thread. Listed and taken back by cluster/credential_records.h.
+/* User certificates. Loop thread. Listed and revoked with cluster/credential_records.h.
  *
- * The certificate says who somebody is; a record under its serial number says what they may do, and
- * that the certificate counts: without one it opens nothing. So taking a certificate back is removing
- * its record, on every listener at once. Nodes do not know users, and users are no nodes: their names
- * stand in different places (base/identity.h). */
+ * The certificate identifies a user; a record under its serial number contains the
+ * roles, and makes the certificate valid: without it there is no access. So a
+ * certificate is revoked by removing its record, on all listeners at once. Users are
+ * not nodes: their names are in different places of a certificate (base/identity.h). */
 #pragma once
 
 #include "cluster/certify.h"

@@ -35,7 +35,7 @@ typedef struct WaitingRow {
 typedef struct WaitingRoom WaitingRoom;
 
 WaitingRoom *waiting_room_new(void);
-void waiting_room_free(WaitingRoom *room); /* NULL is fine */
+void waiting_room_free(WaitingRoom *room); /* NULL is allowed */
 DEFINE_AUTO(WaitingRoom, waiting_room_free)
 
 /* Whether one more request of this source is looked at. `now_ms` is of a clock that does not go back. */

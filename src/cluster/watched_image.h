@@ -1,5 +1,5 @@
-/* What a node was told of the store by one of its session's watches, as its agent keeps it on disk:
- * keys and values at one revision ("eden.watched/1"). Pure. */
+/* What a node has received from one watch of its session, as its agent keeps
+ * it on disk: keys and values at one revision ("eden.watched/1"). Pure. */
 #pragma once
 
 #include "base/buf.h"

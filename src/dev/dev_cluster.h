@@ -1,12 +1,12 @@
-/* A cluster to throw away, on this machine: a server and agents, each in a copy of the machine with
- * namespaces of its own. It ends with the process that opened it, however that ends; then its folder
- * is left, for the next one to remove.
+/* A temporary cluster on this machine: a server and agents, each in a copy of the machine with
+ * its own namespaces. It ends with the process that opened it, however that ends; if its
+ * directory is left behind, the next one removes it.
  *
- * Blocking, with a loop of its own; the process must have no threads when it is opened. Each waiting
- * function fails with ERROR_UNAVAILABLE when there is not going to be a cluster, with ERROR_TIMEOUT,
- * and when the process was asked to end (SIGINT, SIGTERM), see dev_cluster_is_asked_to_end.
+ * Blocking, with its own loop; the process must have no threads when it is opened. The waiting
+ * functions fail with ERROR_UNAVAILABLE if the cluster cannot be started, with ERROR_TIMEOUT,
+ * and if the process was asked to stop (SIGINT, SIGTERM), see dev_cluster_is_asked_to_end.
  *
- *     dev_cluster_open, dev_cluster_wait_server, make a token, dev_cluster_join,
+ *     dev_cluster_open, dev_cluster_wait_server, create a token, dev_cluster_join,
  *     dev_cluster_wait_nodes, dev_cluster_tell, dev_cluster_stay or _run, dev_cluster_close */
 #pragma once
 
@@ -34,7 +34,7 @@ typedef struct DevOptions {
 
 MUST_CHECK bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
                                  Error *err);
-/* All of it is gone afterwards. NULL is fine. */
+/* All of it is gone afterwards. NULL is allowed. */
 void dev_cluster_close(DevCluster *cluster);
 DEFINE_AUTO(DevCluster, dev_cluster_close)
 

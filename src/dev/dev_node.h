@@ -1,5 +1,5 @@
-/* One node of a cluster to throw away, in the offshoot that it is (sys/offshoot.h). For the files
- * here alone. */
+/* One node of a temporary cluster, in its child process
+ * (sys/offshoot.h). Internal to this directory. */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* The folder of a cluster to throw away: /tmp/eden-dev-..., for its owner alone. Who lives in it
- * holds its lock, and says in it what others need to know. */
+/* The directory of a temporary cluster: /tmp/eden-dev-..., accessible only to
+ * its owner. The running cluster holds its lock, and describes itself in it. */
 #pragma once
 
 #include "lang/value.h"

@@ -1,5 +1,5 @@
-/* What a cluster to throw away is made of: names, addresses, command lines. Pure. Nodes are numbered
- * from 0; the first is the server. */
+/* The plan of a temporary cluster: names, addresses, command
+ * lines. Pure. Nodes are numbered from 0; the first is the server. */
 #pragma once
 
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* Lines to and from another process, over a socket. Loop thread. For the files here alone. */
+/* Lines to and from another process, over a socket. Loop thread. Internal to this directory. */
 #pragma once
 
 #include "base/own.h"
@@ -16,7 +16,7 @@ typedef struct DevTalkOptions {
 
 /* Takes the descriptor. */
 DevTalk *dev_talk_open(const DevTalkOptions *options, int descriptor);
-void dev_talk_close(DevTalk *talk); /* NULL is fine */
+void dev_talk_close(DevTalk *talk); /* NULL is allowed */
 DEFINE_AUTO(DevTalk, dev_talk_close)
 
 /* One line; nothing happens when the other side is gone. */

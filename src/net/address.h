@@ -1,4 +1,4 @@
-/* Where somebody listens: a name or an IP address with a port, or the path of a Unix socket. */
+/* Addresses: a host name or an IP address with a port, or the path of a Unix socket. */
 #pragma once
 
 #include <stdint.h>

@@ -50,7 +50,7 @@ typedef struct ConnectionOptions {
 Connection *connection_connect(const ConnectionOptions *options, const Address *address);
 /* Takes over a connected socket, as the side that `options->tls` is for. */
 Connection *connection_adopt(const ConnectionOptions *options, int descriptor);
-void connection_free(Connection *connection); /* NULL is fine */
+void connection_free(Connection *connection); /* NULL is allowed */
 DEFINE_AUTO(Connection, connection_free)
 
 /* Another owner takes over. */

@@ -1,4 +1,4 @@
-/* For the listener: it counts connections until their memory goes. Nobody else's. */
+/* For the listener: it counts connections until they are freed. Internal. */
 #pragma once
 
 #include "net/connection.h"

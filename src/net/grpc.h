@@ -1,13 +1,13 @@
-/* gRPC calls, as servers (grpc_server.h) and clients (grpc_client.h) see them. Loop thread.
+/* gRPC calls, as seen by servers (grpc_server.h) and clients (grpc_client.h). Loop thread.
  *
- * A call carries messages both ways and ends with a status. What happens to it is told by the
- * functions of its GrpcHandler; any of them may use the call, end it, and free the client.
- * `ended` comes exactly once and last, never from within a function that the handler's owner calls;
- * after it, or after grpc_call_cancel, the call is gone.
+ * A call carries messages in both directions and ends with a status. Its events are
+ * reported to the functions of its GrpcHandler; any of them may use the call, end it, and
+ * free the client. `ended` is called exactly once and last, never within a function called
+ * by the handler's owner; after it, or after grpc_call_cancel, the call is freed.
  *
- * Nothing grows without bound. A sender stops when grpc_call_send says that the queue is full, and
- * goes on with `writable`. A receiver that cannot keep up pauses the call; then the peer's window
- * fills and the peer has to wait. */
+ * Nothing grows without bound. A sender stops when grpc_call_send reports that the queue
+ * is full, and continues with `writable`. A receiver that cannot keep up pauses the call;
+ * then the peer's window fills and the peer has to wait. */
 #pragma once
 
 #include "net/grpc_status.h"

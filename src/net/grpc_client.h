@@ -1,5 +1,5 @@
-/* A gRPC client: one connection to one server. It does not come again by itself: who wants another
- * try makes another client, at the pace and to the server that it chooses. Loop thread. */
+/* A gRPC client: one connection to one server. It does not reconnect: to retry,
+ * create another client, at a pace and to a server of your choice. Loop thread. */
 #pragma once
 
 #include "net/grpc.h"
@@ -34,7 +34,7 @@ GrpcClientOptions grpc_client_defaults(void);
 
 /* Connects. Calls can be made at once; they wait for the connection. */
 GrpcClient *grpc_client_new(const GrpcClientOptions *options);
-/* Calls end with GRPC_CANCELLED. Also from within `closed` and handlers. NULL is fine. */
+/* Calls end with GRPC_CANCELLED. Also from within `closed` and handlers. NULL is allowed. */
 void grpc_client_free(GrpcClient *client);
 DEFINE_AUTO(GrpcClient, grpc_client_free)
 

@@ -1,4 +1,4 @@
-/* What servers and clients of gRPC share; nobody else's. */
+/* Internal declarations shared by gRPC servers and clients. */
 #pragma once
 
 #include "net/grpc.h"

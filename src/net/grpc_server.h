@@ -1,8 +1,8 @@
 /* A gRPC server: listeners, connections, and a table of methods. Loop thread.
  *
- * A call comes through in this order: the connection stands (TLS, verified peer); `authorize` says
- * that this peer may call this method; only then an unknown method is told as such; then the
- * method's handler starts. Whoever may not call learns nothing about what there is. */
+ * The order for a call: the connection is established (TLS, verified peer); `authorize`
+ * permits this peer to call this method; only then is an unknown method reported as such;
+ * then the method's handler starts. Unauthorized callers learn nothing about what exists. */
 #pragma once
 
 #include "net/grpc.h"
@@ -31,7 +31,7 @@ typedef struct GrpcServerOptions {
 GrpcServerOptions grpc_server_defaults(void);
 
 GrpcServer *grpc_server_new(const GrpcServerOptions *options);
-/* Ends every call with GRPC_CANCELLED and every connection. NULL is fine. */
+/* Ends every call with GRPC_CANCELLED and every connection. NULL is allowed. */
 void grpc_server_free(GrpcServer *server);
 DEFINE_AUTO(GrpcServer, grpc_server_free)
 

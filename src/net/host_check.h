@@ -1,9 +1,9 @@
-/* Whether a request from anywhere is meant for this server: what browsers say of where they believe
- * to be, and of whose page asks. Pure.
+/* Whether a request is meant for this server: checks what browsers send about
+ * the host they believe to be on, and about the origin of the page. Pure.
  *
- * A page of somebody else whose name suddenly leads to this server (DNS rebinding) still says its own
- * name in Host. So only names that this server has are taken, and addresses only when the connection
- * came to that very one. */
+ * With DNS rebinding, a page of another site whose name suddenly points to
+ * this server still sends its own name in Host. So only names of this server
+ * are accepted, and IP addresses only if the connection came to that address. */
 #pragma once
 
 #include "base/str.h"

@@ -88,7 +88,7 @@ Http2Options http2_defaults(void);
 /* Takes over the connection, which may still be opening. */
 Http2 *http2_new(Connection *connection, const Http2Options *options);
 /* Ends the connection at once. Streams are closed with HTTP2_CANCEL first; `over` is not called.
- * Also from within events. NULL is fine. */
+ * Also from within events. NULL is allowed. */
 void http2_free(Http2 *http2);
 DEFINE_AUTO(Http2, http2_free)
 

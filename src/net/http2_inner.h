@@ -1,4 +1,4 @@
-/* What the files of HTTP/2 share; nobody else's. */
+/* Internal declarations of HTTP/2. */
 #pragma once
 
 #include <nghttp2/nghttp2.h>

@@ -1,7 +1,7 @@
-/* One HTTPS request and its answer, on a connection of its own. Loop thread.
+/* One HTTPS request and its response, on a separate connection. Loop thread.
  *
- * The answer comes as a whole, or, when `piece` is set, piece by piece: then it may be of any length
- * and take any time, as long as something comes, and who cannot keep up pauses the call. */
+ * The response is delivered as a whole, or, if `piece` is set, in pieces: then it may have
+ * any length and take any time, as long as data arrives, and a slow consumer pauses the call. */
 #pragma once
 
 #include "net/connection.h"
@@ -47,7 +47,7 @@ typedef struct HttpCallOptions {
 
 /* `done` follows, in a later turn. */
 HttpCall *http_call_new(const HttpCallOptions *options);
-/* At any time; `done` is not called after it. NULL is fine. */
+/* At any time; `done` is not called after it. NULL is allowed. */
 void http_call_free(HttpCall *call);
 DEFINE_AUTO(HttpCall, http_call_free)
 

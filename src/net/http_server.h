@@ -1,14 +1,14 @@
 /* HTTPS for requests that fit into memory. Loop thread.
  *
- * HTTP/2 with a peer that has agreed upon "h2" in its TLS handshake (TlsOptions.preferred), with up
- * to a hundred requests at a time on a connection; HTTP/1.1 with everybody else, one at a time. Who
- * answers need not know which it is: heads are those of HTTP/1.1, with :authority as Host.
+ * HTTP/2 with peers that have negotiated "h2" in the TLS handshake (TlsOptions.preferred), with
+ * up to a hundred concurrent requests per connection; otherwise HTTP/1.1, one at a time.
+ * Handlers need not know which one it is: heads are those of HTTP/1.1, with :authority as Host.
  *
- * A request is handed on when it is there as a whole, and lives until it is answered, at once or
- * later; when the peer leaves before that, `gone` is called, and the request is no more.
+ * A request is handed over when it is complete, and lives until it is answered, immediately or
+ * later; if the peer disconnects before that, `gone` is called, and the request is freed.
  *
- * An answer is given as a whole, or in pieces when nobody knows how long it is going to be. A peer
- * can tell one that has ended from one that was broken off. */
+ * A response is sent as a whole, or in pieces if its length is not known. A peer can
+ * distinguish a complete response from an aborted one. */
 #pragma once
 
 #include "net/http1.h"
@@ -53,7 +53,7 @@ HttpServer *http_server_new(const HttpServerOptions *options);
 /* No new connections and requests, of which a peer on HTTP/2 is told; requests under way may be
  * answered within the time, answers in pieces are broken off. `done` is called once, in a later turn, when no connection is left. */
 void http_server_stop(HttpServer *server, int64_t grace_ms, LoopRun *done, void *context);
-/* Ends every connection; `gone` is called for requests under way. NULL is fine. Not from within
+/* Ends every connection; `gone` is called for requests under way. NULL is allowed. Not from within
  * `requested`. */
 void http_server_free(HttpServer *server);
 DEFINE_AUTO(HttpServer, http_server_free)

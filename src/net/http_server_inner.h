@@ -1,4 +1,4 @@
-/* What the files of the HTTP server share; nobody else's.
+/* Internal declarations of the HTTP server.
  *
  * A client is a connection. It speaks HTTP/1.1 (http_server_h1.c), one request after another, or
  * HTTP/2 (http_server_h2.c), several at a time; HttpKind is what differs. */

@@ -1,8 +1,9 @@
-/* Accepts connections on an address and hands on those that stand: handshake done, peer verified.
+/* Accepts connections on an address and hands over the established ones:
+ * handshake done, peer verified.
  *
- * Whoever comes without that is bounded: in number, by origin and in time. When as many are opening
- * as may, those that take longer than they should give way to newcomers, so that nobody keeps the
- * door shut by standing in it. Loop thread. */
+ * Connections before that point are bounded in number, by origin and in time.
+ * If the limit is reached, slow ones are closed in favor of new ones, so that
+ * no client can block the listener with unfinished handshakes. Loop thread. */
 #pragma once
 
 #include "net/connection.h"
@@ -40,7 +41,7 @@ typedef struct ListenerCounts {
  * ERROR_CONFLICT, as is a port in use. A name must be an IP address. */
 MUST_CHECK bool listener_open(const ListenerOptions *options, const Address *address,
                               Listener **out, Error *err);
-/* Those that are opening end; those handed on stay. A Unix socket's file goes. NULL is fine. */
+/* Those that are opening end; those handed on stay. A Unix socket's file goes. NULL is allowed. */
 void listener_close(Listener *listener);
 DEFINE_AUTO(Listener, listener_close)
 

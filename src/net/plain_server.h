@@ -44,7 +44,7 @@ MUST_CHECK bool plain_server_open(const PlainServerOptions *options, const Addre
                                   PlainServer **out, Error *err);
 /* As http_server_stop. */
 void plain_server_stop(PlainServer *server, int64_t grace_ms, LoopRun *done, void *context);
-/* As http_server_free. NULL is fine. */
+/* As http_server_free. NULL is allowed. */
 void plain_server_free(PlainServer *server);
 DEFINE_AUTO(PlainServer, plain_server_free)
 

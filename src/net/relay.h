@@ -17,7 +17,7 @@ enum {
 /* Listens on 127.0.0.1, and nothing is accepted yet; port 0 is any that is free. ERROR_CONFLICT when
  * the port is taken. */
 MUST_CHECK bool relay_open(Loop *loop, uint16_t port, Relay **out, Error *err);
-/* All connections end. NULL is fine. */
+/* All connections end. NULL is allowed. */
 void relay_close(Relay *relay);
 DEFINE_AUTO(Relay, relay_close)
 

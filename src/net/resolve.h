@@ -1,4 +1,4 @@
-/* Looking names up without making the loop wait. */
+/* Resolves host names without blocking the loop. */
 #pragma once
 
 #include "net/address.h"

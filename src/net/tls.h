@@ -84,7 +84,7 @@ typedef struct TlsOptions {
 
 MUST_CHECK bool tls_context_new(Loop *loop, const TlsOptions *options, const TlsMaterial *material,
                                 TlsContext **out, Error *err);
-void tls_context_free(TlsContext *context); /* NULL is fine */
+void tls_context_free(TlsContext *context); /* NULL is allowed */
 DEFINE_AUTO(TlsContext, tls_context_free)
 
 /* The pin of the CA that was shown, with `ca_shown`. False: nobody has shown one yet. */

@@ -1,4 +1,4 @@
-/* What the files of TLS share; nobody else's. */
+/* Internal declarations of TLS. */
 #pragma once
 
 #include <openssl/ssl.h>

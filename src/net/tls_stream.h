@@ -21,7 +21,7 @@ typedef enum TlsResult {
  * stays the caller's. */
 MUST_CHECK bool tls_stream_new(TlsContext *context, int descriptor, const char *host,
                                const char *target, TlsStream **out, Error *err);
-void tls_stream_free(TlsStream *stream); /* NULL is fine */
+void tls_stream_free(TlsStream *stream); /* NULL is allowed */
 
 /* Done means that the peer was verified too. */
 TlsResult tls_stream_handshake(TlsStream *stream, TlsPeer *peer, Error *err);

@@ -1,5 +1,5 @@
-/* What is going to be a certificate, and signing it. For pki/ca.c alone: everybody else asks the
- * functions there, which decide what may stand in one. */
+/* A certificate before it is signed, and signing it. Only for pki/ca.c: all
+ * other code uses the functions there, which decide the content of certificates. */
 #pragma once
 
 #include <openssl/x509v3.h>

@@ -1,6 +1,6 @@
-/* Requests for certificates (PKCS #10). What a request is believed is its key, and that whoever
- * made it had the private half; its subject, its names and the extensions it asks for are not even
- * looked at. What goes into a certificate comes from who approved it (pki/ca.h). */
+/* Certificate requests (PKCS #10). Only the key of a request is used, and the
+ * proof that its author has the private key; its subject, names and extensions
+ * are ignored. The content of a certificate comes from the approval (pki/ca.h). */
 #pragma once
 
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* The answer to a join (pki/join.h), and what the joiner makes of it. */
+/* The response to a join request (pki/join.h), and its verification by the joining machine. */
 #pragma once
 
 #include "base/buf.h"

@@ -21,7 +21,7 @@ typedef struct KeyText {
 void p256_private_protect(void);
 
 MUST_CHECK bool p256_private_make(P256Private **out, Error *err);
-void p256_private_free(P256Private *key); /* NULL is fine; wipes it */
+void p256_private_free(P256Private *key); /* NULL is allowed; wipes it */
 DEFINE_AUTO(P256Private, p256_private_free)
 
 /* Fails with ERROR_INVALID; the text of the error holds nothing of the key. */

@@ -1,6 +1,6 @@
-/* Whether a peer whose certificate was verified may speak: what a listener asks at every handshake,
- * also at one that resumes a session, and again for every session when the list of revocations
- * changes or time has passed. */
+/* Whether a peer with a verified certificate may connect: checked by
+ * listeners at every handshake, including resumed sessions, and again
+ * for every session when the revocation list changes or time has passed. */
 #pragma once
 
 #include "pki/revocation.h"

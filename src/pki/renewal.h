@@ -1,5 +1,5 @@
-/* When a certificate is renewed: by itself, at two thirds of its life or a little later, so that the
- * nodes that were made together do not all come at once. */
+/* When a certificate is renewed: at two thirds of its lifetime or slightly later,
+ * so that nodes that were created together do not all renew at the same time. */
 #pragma once
 
 #include "pki/certificate.h"

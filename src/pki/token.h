@@ -1,9 +1,9 @@
-/* Tokens: who has one may join without being approved by hand.
+/* Join tokens: a machine that has one joins without manual approval.
  *
- * The text of a token is "ID.SECRET". The id names its record in the store; the secret never leaves
- * the joiner. Both sides derive a pair of keys from it (Ed25519): the joiner signs with the private
- * one (pki/join.h), and the record keeps only a hash of the public one. So neither somebody who
- * reads the store nor a server that is not ours learns enough to join. */
+ * The text of a token is "ID.SECRET". The ID names its record in the store; the secret
+ * never leaves the joining machine. Both sides derive a key pair from it (Ed25519): the
+ * machine signs with the private key (pki/join.h), and the record contains only a hash of
+ * the public key. So neither a reader of the store nor a fake server learns enough to join. */
 #pragma once
 
 #include "base/arena.h"

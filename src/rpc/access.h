@@ -1,4 +1,4 @@
-/* Who may call which method: one decision, in one place. Pure. */
+/* Which caller may call which method: one decision, in one place. Pure. */
 #pragma once
 
 #include "base/identity.h"

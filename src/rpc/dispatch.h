@@ -1,5 +1,5 @@
-/* Calls on their way from a gRPC server to the handlers of services: every one passes access_check
- * before its handler starts, and before anything of its message is looked at. Loop thread. */
+/* Dispatches calls from a gRPC server to the handlers of services: each one passes
+ * access_check before its handler starts, and before its message is looked at. Loop thread. */
 #pragma once
 
 #include "net/grpc_server.h"
@@ -21,7 +21,7 @@ typedef void DispatchDescribe(void *context, const Peer *peer, Caller *out);
 /* Methods without a binding are unknown ones. */
 Dispatch *dispatch_new(const MethodBinding *bindings, uint32_t count, DispatchDescribe *describe,
                        void *context);
-void dispatch_free(Dispatch *dispatch); /* after the servers that use it; NULL is fine */
+void dispatch_free(Dispatch *dispatch); /* after the servers that use it; NULL is allowed */
 DEFINE_AUTO(Dispatch, dispatch_free)
 
 /* Sets methods, authorize and context of a server that is to be. */

@@ -1,12 +1,12 @@
-/* What a node has to tell its server and has not been told to have arrived: records in order, in
- * memory within a bound, and each also in a storage that survives the process. Loop thread.
+/* Records that a node has to send to its server and that were not acknowledged yet: in order,
+ * in memory within a limit, and each also in a storage that survives the process. Loop thread.
  *
- * Numbers belong to an epoch, a random number that is drawn when the storage is made. A record is
- * sent only after it is stored: so a number never means two records, and the server, which keeps
- * epoch and number of what it has taken, takes each once.
+ * Numbers belong to an epoch, a random number that is generated when the storage is created. A
+ * record is sent only after it is stored: so a number never means two records, and the server,
+ * which keeps epoch and number of the last stored record, stores each one once.
  *
- * When there is no room, logs give way: the newest that were not sent yet are dropped, and the next
- * record says how many. Anything else is refused, and its author waits for `room`. */
+ * If there is no room, logs are dropped: the newest unsent ones, and the next record contains
+ * their number. Everything else is rejected, and its author waits for `room`. */
 #pragma once
 
 #include "rpc/session_message.h"
@@ -43,7 +43,7 @@ typedef struct OutboxOptions {
 } OutboxOptions;
 
 Outbox *outbox_new(const OutboxOptions *options);
-void outbox_free(Outbox *outbox); /* NULL is fine */
+void outbox_free(Outbox *outbox); /* NULL is allowed */
 DEFINE_AUTO(Outbox, outbox_free)
 
 /* What the storage has, in order, right after outbox_new. */

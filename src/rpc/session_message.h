@@ -1,8 +1,8 @@
-/* What is said on a session, as values, and their form on the wire. Pure.
+/* The messages of a session, as values, and their encoding. Pure.
  *
- * Reading is strict: a message has one kind, texts are short, names are names, lists are not longer
- * than said here, sequence numbers grow. So the machines (session_node.h, session_server.h) decide
- * on values that make sense, whoever sent them. */
+ * Decoding is strict: a message has one kind, strings are short, names are valid,
+ * lists have limits, sequence numbers increase. So the state machines
+ * (session_node.h, session_server.h) work only with valid values, whoever sent them. */
 #pragma once
 
 #include "base/arena.h"

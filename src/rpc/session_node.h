@@ -71,7 +71,7 @@ typedef struct SessionNodeOptions {
 } SessionNodeOptions;
 
 SessionNode *session_node_new(const SessionNodeOptions *options);
-void session_node_free(SessionNode *session); /* stops it first; NULL is fine */
+void session_node_free(SessionNode *session); /* stops it first; NULL is allowed */
 DEFINE_AUTO(SessionNode, session_node_free)
 
 void session_node_start(SessionNode *session);

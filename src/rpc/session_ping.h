@@ -1,4 +1,4 @@
-/* What a node answers to who asks whether it is there. */
+/* The answer of a node to a ping. */
 #pragma once
 
 #include <stdint.h>

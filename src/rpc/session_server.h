@@ -77,7 +77,7 @@ typedef struct SessionServerOptions {
 
 /* For a stream that has just been opened. */
 SessionServer *session_server_new(const SessionServerOptions *options);
-/* Ends it first. Not while an answer is owed: records given to `apply` go. NULL is fine. */
+/* Ends it first. Not while an answer is owed: records given to `apply` go. NULL is allowed. */
 void session_server_free(SessionServer *session);
 DEFINE_AUTO(SessionServer, session_server_free)
 

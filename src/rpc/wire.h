@@ -1,4 +1,4 @@
-/* Between bytes of strangers and protobuf-c: memory within bounds. For codecs. */
+/* Decodes untrusted bytes with protobuf-c, with bounded memory. For codecs. */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>

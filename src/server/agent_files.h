@@ -1,4 +1,5 @@
-/* The files that make the machine of a server its first node, from what the server has beside them. */
+/* The agent's files on the machine of a server, its
+ * first node, re-created from those of the server. */
 #pragma once
 
 #include <stdint.h>

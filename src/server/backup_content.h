@@ -1,4 +1,4 @@
-/* A backup taken apart into a folder, and what digests cannot tell: that its parts make a cluster. */
+/* A backup unpacked into a directory, and checks beyond digests: that its parts form a cluster. */
 #pragma once
 
 #include "cluster/backup_manifest.h"

@@ -1,4 +1,4 @@
-/* Founding a cluster on this machine: its CA, its store, its first node. */
+/* Creates a cluster on this machine: its CA, its store, its first node. */
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-/* Between founding.c and restoring.c: the steps that a cluster on this machine is made of, whether its
- * CA and its store are new or come from a backup. */
+/* Shared by founding.c and restoring.c: the steps to create a cluster on
+ * this machine, whether its CA and its store are new or come from a backup. */
 #pragma once
 
 #include "cluster/node_record.h"

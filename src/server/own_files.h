@@ -1,5 +1,5 @@
-/* The files that a server has beside its store: made anew when they are lost and can be, written again
- * while it runs and has them in memory. */
+/* The files of a server other than its store: created again if they are lost and that
+ * is possible, or written again by the running server, which has them in memory. */
 #pragma once
 
 #include "cluster/authority.h"

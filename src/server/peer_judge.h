@@ -1,4 +1,4 @@
-/* Who a peer is, by its certificate and by what is known of the cluster at present. */
+/* Identifies a peer by its certificate and the current state of the cluster. */
 #pragma once
 
 #include "cluster/refusal_log.h"

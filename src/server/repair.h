@@ -1,5 +1,5 @@
-/* A cluster whose server does not run: what is wrong with its store, and repairing it. All of it waits,
- * and is done as the user that the server runs as. */
+/* Checks and repairs the store of a cluster whose server is not
+ * running. Everything blocks, and runs as the user of the server. */
 #pragma once
 
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* A cluster from a backup, on a machine that belongs to none. */
+/* Restores a cluster from a backup, on a machine that belongs to no cluster. */
 #pragma once
 
 #include "server/backup_content.h"

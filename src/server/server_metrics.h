@@ -1,4 +1,4 @@
-/* What a server can tell of itself at any time, as metrics. Loop thread. */
+/* Metrics that a server can compute at any time. Loop thread. */
 #pragma once
 
 #include "api/metrics_text.h"

@@ -1,4 +1,4 @@
-/* How a server is set up, as `eden init` wrote it: server.json of its directory. Pure. */
+/* The settings of a server, written by `eden init`: server.json in its directory. Pure. */
 #pragma once
 
 #include "base/arena.h"

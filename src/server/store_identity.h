@@ -1,6 +1,6 @@
-/* Whether a store is the one that its server was founded or restored with, and of this version. A file from
- * elsewhere would be taken for the cluster, with nodes and revisions that nobody here knows; one of an
- * earlier version is brought up to date (cluster/key_moves.h). */
+/* Whether a store is the one that its server was created or restored with, and has
+ * this version. A foreign file would be mistaken for the cluster, with unknown nodes
+ * and revisions; a store of an earlier version is upgraded (cluster/key_moves.h). */
 #pragma once
 
 #include "cluster/cluster_store.h"

@@ -1,9 +1,9 @@
-/* What each node may have the server write for it, whatever it sends: sessions, bytes and records a
+/* Limits on what the server writes for each node: sessions, bytes and records per
  * second, with a burst, and bytes of results that are kept. Loop thread.
  *
- * A budget belongs to the name in the certificate: sessions that follow each other share it. Who sends
- * faster is not cut off: its records wait, and with them the node. Sessions and results beyond the limit
- * are refused with the reason. */
+ * A budget belongs to the name in the certificate: consecutive sessions share it.
+ * A node that sends faster is not disconnected: its records are delayed, and so is
+ * the node. Sessions and results beyond the limit are rejected with the reason. */
 #pragma once
 
 #include "base/rate.h"
@@ -31,7 +31,7 @@ typedef struct NodeBudget NodeBudget;
 
 /* `prefix` is borrowed. */
 NodeBudgets *node_budgets_new(Loop *loop, Store *store, Str prefix, const NodeLimits *limits);
-/* Before the store is closed. NULL is fine. */
+/* Before the store is closed. NULL is allowed. */
 void node_budgets_free(NodeBudgets *budgets);
 DEFINE_AUTO(NodeBudgets, node_budgets_free)
 

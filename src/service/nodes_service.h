@@ -1,7 +1,7 @@
-/* The service eden.v1.Nodes: what nodes ask about themselves. Loop thread.
+/* The service eden.v1.Nodes: requests of nodes about themselves. Loop thread.
  *
- * A node that leaves is removed as by an operator, so its connection is cut as well, often before the
- * answer is out: who gets none and is not let in any more has left. */
+ * A node that leaves is removed as by an operator, so it is also disconnected, often before
+ * the response is sent: a node that gets no response and is rejected afterwards has left. */
 #pragma once
 
 #include "cluster/audit.h"
@@ -13,7 +13,7 @@ typedef struct NodesService NodesService;
 /* What `at` points to is borrowed until the store is closed. A node that leaves is in `*audit` before it
  * has left; the pointer is looked at when one does, and may be NULL then. */
 NodesService *nodes_service_new(const ClusterStore *at, Audit *const *audit);
-/* After the servers that have its binding. NULL is fine. */
+/* After the servers that have its binding. NULL is allowed. */
 void nodes_service_free(NodesService *service);
 DEFINE_AUTO(NodesService, nodes_service_free)
 

@@ -1,4 +1,4 @@
-/* Those who wait for a node to answer a ping. Loop thread. */
+/* Callers that wait for a node to answer a ping. Loop thread. */
 #pragma once
 
 #include "rpc/session_server.h"

@@ -1,6 +1,7 @@
-/* The service eden.v1.Pki: a node's next certificate. Loop thread.
+/* The service eden.v1.Pki: renews a node's certificate. Loop thread.
  *
- * Who calls is who the connection's certificate says, and gets a certificate for that name only. */
+ * The caller is identified by the certificate of the connection, and
+ * gets a certificate only for that name. */
 #pragma once
 
 #include "cluster/certify.h"
@@ -10,7 +11,7 @@ typedef struct PkiService PkiService;
 
 /* The settings are borrowed until the store is closed. */
 PkiService *pki_service_new(const CertifySettings *settings);
-/* After the servers that have its binding. NULL is fine. */
+/* After the servers that have its binding. NULL is allowed. */
 void pki_service_free(PkiService *service);
 DEFINE_AUTO(PkiService, pki_service_free)
 

@@ -35,7 +35,7 @@ typedef struct SessionFeedOptions {
 
 /* Fails, like store_watch, without calling anything. Nothing is told from within. */
 MUST_CHECK bool session_feed_new(const SessionFeedOptions *options, SessionFeed **out, Error *err);
-void session_feed_free(SessionFeed *feed); /* NULL is fine */
+void session_feed_free(SessionFeed *feed); /* NULL is allowed */
 DEFINE_AUTO(SessionFeed, session_feed_free)
 
 /* The node has dealt with what was told last. */

@@ -16,7 +16,7 @@ StoreService *store_service_new(Store *store, State *state);
  * were told last. */
 void store_service_stop(StoreService *service);
 /* After every server that has its bindings, and before the store is closed, which ends what is still
- * asked of it. NULL is fine. */
+ * asked of it. NULL is allowed. */
 void store_service_free(StoreService *service);
 DEFINE_AUTO(StoreService, store_service_free)
 

@@ -31,7 +31,7 @@ typedef struct StoreDumpSpec {
 } StoreDumpSpec;
 
 StoreDump *store_dump_new(const StoreDumpSpec *spec);
-/* `done` is not called any more. NULL is fine. */
+/* `done` is not called any more. NULL is allowed. */
 void store_dump_free(StoreDump *dump);
 DEFINE_AUTO(StoreDump, store_dump_free)
 

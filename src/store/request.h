@@ -1,4 +1,4 @@
-/* Requests as values: whether they make sense and keep the limits, and a copy of them. Pure. */
+/* Requests as values: validates them, checks the limits, and copies them. Pure. */
 #pragma once
 
 #include "store/store.h"

@@ -1,4 +1,4 @@
-/* What the files of the SQLite engine share; nobody else's. */
+/* Internal declarations of the SQLite engine. */
 #pragma once
 
 #include <sqlite3.h>
@@ -78,4 +78,4 @@ SqliteEngine *sqlite_open_beside(const char *path, Error *err);
 void checkpoint_tidy(SqliteEngine *sqlite);
 /* A disk that failed the thread ends writing. */
 void checkpoint_note_failure(SqliteEngine *sqlite);
-void checkpoint_free(Checkpoint *checkpoint); /* waits for the thread; NULL is fine */
+void checkpoint_free(Checkpoint *checkpoint); /* waits for the thread; NULL is allowed */

@@ -102,7 +102,7 @@ Store *store_open_memory(Loop *loop, const StoreSettings *settings);
 MUST_CHECK bool store_open_sqlite(Loop *loop, const char *directory, const StoreSettings *settings,
                                   Store **out, Error *err);
 /* Waits for what is being written or read. Whatever else was called is answered with
- * ERROR_UNAVAILABLE, from within. Watches must have been canceled. NULL is fine. */
+ * ERROR_UNAVAILABLE, from within. Watches must have been canceled. NULL is allowed. */
 void store_close(Store *store);
 DEFINE_AUTO(Store, store_close)
 
@@ -304,7 +304,7 @@ typedef struct StoreWatchSpec {
 MUST_CHECK bool store_watch(Store *store, const StoreWatchSpec *spec, StoreWatch **out, Error *err);
 /* A batch with events was dealt with. */
 void store_watch_ack(StoreWatch *watch);
-/* No more calls; also from within `done`. NULL is fine. */
+/* No more calls; also from within `done`. NULL is allowed. */
 void store_watch_cancel(StoreWatch *watch);
 
 /* --- Upkeep ---------------------------------------------------------------------------------- */
@@ -319,7 +319,7 @@ MUST_CHECK bool store_compact(Store *store, int64_t revision, StoreDone *done, v
  * and promises nothing. To be released before or after the store is closed. */
 typedef struct StoreHold StoreHold;
 StoreHold *store_hold(Store *store, int64_t revision);
-void store_release(StoreHold *hold); /* NULL is fine */
+void store_release(StoreHold *hold); /* NULL is allowed */
 
 /* Makes `directory` a store for store_open_sqlite with what a file of SQLite has that an earlier version
  * copied into a backup. Waits. The file is checked first, against `digest` unless that is empty.
