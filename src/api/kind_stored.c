@@ -236,8 +236,8 @@ static Writing *writing_new(ApiCall *call, Str name, int64_t revision)
 static void write_start(const Kind *kind, Writing *writing)
 {
     ApiCall *call = writing->call;
-    /* Patches may add up to more than can be read again. */
-    if (writing->record.len > STORED_OBJECT_MAX) {
+    /* Patches may add up to more than one request can have. */
+    if (writing->record.len > STORED_RECORD_MAX) {
         writing_free(writing);
         call_refuse(call, 413, "the object would be larger than allowed");
         return;

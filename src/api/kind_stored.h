@@ -4,8 +4,10 @@
 
 #include "api/kind.h"
 
+/* Every server has all of them in memory. */
 enum {
-    STORED_OBJECTS_MAX = 10000 /* of one kind */
+    STORED_OBJECTS_MAX = 10000,  /* of one kind */
+    STORED_RECORD_MAX = 80 << 10 /* bytes of one, as it is stored: more than a request can have */
 };
 
 /* Whether the values of objects/<word>/ are those of such a kind: a StateEvents' `keeps`. */

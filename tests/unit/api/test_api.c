@@ -372,7 +372,7 @@ static void what_is_null_is_not_given(void **state)
 static void an_object_does_not_grow_beyond_what_can_be_read(void **state)
 {
     Fixture *f = *state;
-    int status = 201;
+    int status = 201, patches = 0;
     for (int i = 0; i < 64 && status < 300; i++) {
         Buf body = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
         buf_put_format(&body, "{\"metadata\":{\"annotations\":{\"a%d\":\"", i);
@@ -382,8 +382,10 @@ static void an_object_does_not_grow_beyond_what_can_be_read(void **state)
         buf_put_c(&body, "\"}}}");
         ask(f, i == 0 ? "PUT" : "PATCH", "/v1/config/cluster", buf_c(&body));
         status = f->status;
+        patches = i;
     }
     expect(f, 413, "code", "too-large");
+    assert_in_range(patches, 16, STORED_RECORD_MAX / 4096);
     ask(f, "GET", "/v1/config", "");
     expect(f, 200, "items.0.metadata.name", "cluster");
     ask(f, "DELETE", "/v1/config/cluster", "");
