@@ -1,5 +1,6 @@
 /* Page tokens of lists ("continue"). They are sealed: a position may
- * contain the name of an object that its holder must not know. Pure. */
+ * contain the name of an object that its holder must not know. Binary and not a
+ * JSON record: only servers open them, and their size must not show names. Pure. */
 #pragma once
 
 #include "base/buf.h"
@@ -9,7 +10,7 @@ enum {
     CURSOR_TEXT_MAX = 2048
 };
 
-/* What a place is of; it is good for nothing else. */
+/* The list that a token belongs to; it is valid for no other. */
 typedef struct CursorList {
     Str store;    /* its id */
     Str kind;     /* of the objects */

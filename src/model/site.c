@@ -219,9 +219,10 @@ static const struct Folder {
     const char *name;
     DocumentKind kind;
     bool (*check)(const SiteLoad *load, Value document);
+    bool has_base; /* its base.yaml is of another form, and is checked with the site */
 } folders[] = {
-    { "variables", DOCUMENT_FREE, check_variables },
-    { "macros", DOCUMENT_FREE, macros_check },
+    { "variables", DOCUMENT_FREE, check_variables, .has_base = true },
+    { "macros", DOCUMENT_FREE, macros_check, .has_base = true },
     { "events", DOCUMENT_FREE, triggers_check },
     { "reactions", DOCUMENT_KNOWN, reactions_check },
 };
@@ -256,7 +257,8 @@ static void check_folder(Site *site, const struct Folder *folder)
     load->reader.list(load->reader.context, name, load->arena, paths);
     for (uint32_t i = 0; i < paths->len; i++) {
         Str path = value_str(paths->items[i]);
-        if (!has_other_ending(load, path) && !str_eq(name_below(path, name), STR("base"))) {
+        bool is_base = folder->has_base && str_eq(name_below(path, name), STR("base"));
+        if (!has_other_ending(load, path) && !is_base) {
             check_in_folder(site, folder, path);
         }
     }

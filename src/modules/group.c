@@ -40,7 +40,8 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
         outcome_change(call, outcome, "group", value_missing(),
                        value_string(call_str(call, "name")));
     }
-    if (!people_check_number(call, "gid", &change->now, outcome, &change->set_gid, err) ||
+    if (!people_check_number(call, &people_group, "gid", &change->now, outcome, &change->set_gid,
+                             err) ||
         !check_members(call, change, outcome, err)) {
         return false;
     }

@@ -30,7 +30,7 @@ static bool read_file(Call *call, Str path, Str *out, Error *err)
            err->kind == ERROR_NOT_FOUND;
 }
 
-bool people_find(Call *call, Str path, Str name, PeopleRow *out, Error *err)
+bool people_find(Call *call, Str path, uint32_t field, Str name, PeopleRow *out, Error *err)
 {
     Str text, line;
     *out = (PeopleRow){ 0 };
@@ -39,7 +39,7 @@ bool people_find(Call *call, Str path, Str name, PeopleRow *out, Error *err)
     }
     while (!out->found && str_split_next(&text, '\n', &line)) {
         split(line, out);
-        out->found = str_eq(out->fields[0], name);
+        out->found = str_eq(out->fields[field], name);
     }
     return true;
 }
@@ -160,7 +160,7 @@ bool people_look(Call *call, const PeopleKind *kind, PeopleRow *now, Error *err)
 {
     Str name = call_str(call, "name");
     return people_check_name(name, kind->what, err) &&
-           people_find(call, kind->path, name, now, err);
+           people_find(call, kind->path, PEOPLE_NAME, name, now, err);
 }
 
 static bool exists(Call *call, const PeopleKind *kind, Str name, Error *err)
@@ -187,8 +187,21 @@ bool people_check_exist(Call *call, const PeopleKind *kind, const char *param, c
     return true;
 }
 
-bool people_check_number(Call *call, const char *param, const PeopleRow *now, Outcome *outcome,
-                         bool *differs, Error *err)
+static bool check_number_is_free(Call *call, const PeopleKind *kind, const char *param,
+                                 int64_t number, Error *err)
+{
+    PeopleRow holder;
+    Str text = arena_format(call->arena, "%lld", (long long)number);
+    if (!people_find(call, kind->path, PEOPLE_NUMBER, text, &holder, err)) {
+        return false;
+    }
+    return !holder.found || call_lacks(call, param, kind->class, holder.fields[PEOPLE_NAME]) ||
+           error_set(err, ERROR_CONFLICT, "%s %lld already belongs to %s '%" STR_FMT "'", param,
+                     (long long)number, kind->class, STR_ARG(holder.fields[PEOPLE_NAME]));
+}
+
+bool people_check_number(Call *call, const PeopleKind *kind, const char *param,
+                         const PeopleRow *now, Outcome *outcome, bool *differs, Error *err)
 {
     int64_t wanted = call_int(call, param, 0), number = -1;
     *differs = false;
@@ -199,11 +212,12 @@ bool people_check_number(Call *call, const char *param, const PeopleRow *now, Ou
         return false;
     }
     (void)str_to_i64(now->fields[PEOPLE_NUMBER], &number);
-    if (wanted != number) {
-        *differs = true;
-        outcome_change(call, outcome, param, people_old(now, value_int(number)), value_int(wanted));
+    if (wanted == number) {
+        return true;
     }
-    return true;
+    *differs = true;
+    outcome_change(call, outcome, param, people_old(now, value_int(number)), value_int(wanted));
+    return check_number_is_free(call, kind, param, wanted, err);
 }
 
 Value people_old(const PeopleRow *row, Value now)

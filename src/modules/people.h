@@ -10,6 +10,7 @@ enum {
 };
 
 enum {
+    PEOPLE_NAME = 0,
     PEOPLE_NUMBER = 2 /* the field with the uid or gid, in passwd and group */
 };
 
@@ -18,8 +19,9 @@ typedef struct PeopleRow {
     Str fields[PEOPLE_FIELDS_MAX]; /* those that are not there are empty */
 } PeopleRow;
 
-/* The row of `name` in the file; an absent file has none. */
-MUST_CHECK bool people_find(Call *call, Str path, Str name, PeopleRow *out, Error *err);
+/* The row with `name` in the field of that index; an absent file has none. */
+MUST_CHECK bool people_find(Call *call, Str path, uint32_t field, Str name, PeopleRow *out,
+                            Error *err);
 /* The groups that list `user` as a member, sorted, as a list of texts. */
 MUST_CHECK bool people_groups_of(Call *call, Str user, List **out, Error *err);
 /* Names with commas between them ("web,db") as a sorted list of texts, each once. */
@@ -49,9 +51,11 @@ MUST_CHECK bool people_look(Call *call, const PeopleKind *kind, PeopleRow *now, 
 /* Whether all of them exist or come with an earlier step of the plan; they are the parameter `param`. */
 MUST_CHECK bool people_check_exist(Call *call, const PeopleKind *kind, const char *param,
                                    const List *names, Error *err);
-/* Whether the parameter `param` ("uid", "gid") asks for another number; then that is a change. */
-MUST_CHECK bool people_check_number(Call *call, const char *param, const PeopleRow *now,
-                                    Outcome *outcome, bool *differs, Error *err);
+/* Whether the parameter `param` ("uid", "gid") asks for another number; then that is a change. Fails if the
+ * number belongs to another user or group, unless an earlier step of the plan manages that one. */
+MUST_CHECK bool people_check_number(Call *call, const PeopleKind *kind, const char *param,
+                                    const PeopleRow *now, Outcome *outcome, bool *differs,
+                                    Error *err);
 /* `now`, or missing for a row that does not exist yet: the old value of a change. */
 Value people_old(const PeopleRow *row, Value now);
 /* The outcome of a check for 'present' once its changes are known, and of one for 'absent'. */

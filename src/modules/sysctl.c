@@ -132,6 +132,18 @@ static bool fail_unknown(Call *call, Str path, Error *err)
 
 /* What is in force now. A module of the kernel that brings the setting may come with an earlier
  * step. */
+/* Root can open any file for writing; the kernel refuses only the write to a setting without write bits. */
+static bool check_writable(Call *call, Str path, Error *err)
+{
+    FileInfo info;
+    if (!host_stat(call->host, path, &info, err)) {
+        return false;
+    }
+    return (info.mode & 0222) != 0 ||
+           error_set(err, ERROR_INVALID, "the setting '%" STR_FMT "' is read-only",
+                     STR_ARG(call_str(call, "name")));
+}
+
 static bool look_at_kernel(Call *call, SettingChange *change, Outcome *outcome, Error *err)
 {
     Str now;
@@ -152,6 +164,9 @@ static bool look_at_kernel(Call *call, SettingChange *change, Outcome *outcome, 
     }
     change->set_now = !same_values(now, change->value);
     if (change->set_now) {
+        if (!check_writable(call, change->path, err)) {
+            return call_blame(call, "name");
+        }
         outcome->changed = true;
         bool secret = value_is_secret(call_param(call, "value"));
         outcome_change(call, outcome, "in force",

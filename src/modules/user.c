@@ -63,7 +63,7 @@ static bool check_text(Call *call, UserChange *change, const TextField *field, O
 static bool check_uid(Call *call, UserChange *change, Outcome *outcome, Error *err)
 {
     bool differs;
-    if (!people_check_number(call, "uid", &change->now, outcome, &differs, err)) {
+    if (!people_check_number(call, &people_user, "uid", &change->now, outcome, &differs, err)) {
         return false;
     }
     if (differs) {
@@ -233,7 +233,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
     Str name = call_str(call, "name");
     UserChange *change = ARENA_NEW(call->arena, UserChange);
     if (!people_look(call, &people_user, &change->now, err) ||
-        !people_find(call, SHADOW_FILE, name, &change->shadow, err)) {
+        !people_find(call, SHADOW_FILE, PEOPLE_NAME, name, &change->shadow, err)) {
         return false;
     }
     if (!change->now.found) {

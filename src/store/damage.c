@@ -28,7 +28,8 @@ enum {
         1000 * 1000, /* revisions that are skipped: more than a late mark may have missed */
 };
 
-/* "eden.mark/1 REVISION ID DAMAGE"; the id is "-" when there is none. */
+/* "eden.mark/1 REVISION ID DAMAGE"; the id is "-" if there is none. A line and not a JSON record: it is
+ * overwritten in place with each group of commits. */
 static bool parse(Str text, StoreMark *mark, Str *damage)
 {
     Str number, id;

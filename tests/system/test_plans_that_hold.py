@@ -120,6 +120,17 @@ OBSTACLES = {
     "setting of the kernel": (
         step("it", "sysctl.present", name="net.ipv4.no_such_key", value="1"),
         "name", "no setting 'net.ipv4.no_such_key'", None),
+    "setting of the kernel that is read-only": (
+        step("it", "sysctl.present", name="kernel.osrelease", value="1"),
+        "name", "the setting 'kernel.osrelease' is read-only", None),
+    "number of another user": (
+        step("it", "user.present", name="web", uid=1),
+        "uid", "uid 1 already belongs to user 'daemon'",
+        step("maker", "user.absent", name="daemon")),
+    "number of another group": (
+        step("it", "group.present", name="web", gid=1),
+        "gid", "gid 1 already belongs to group 'daemon'",
+        command("groupmod -g 4321 daemon")),
     "module of the kernel": (
         step("it", "kmod.loaded", name="no_such_module"),
         "name", "no module 'no_such_module'", None),
