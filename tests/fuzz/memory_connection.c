@@ -146,7 +146,7 @@ static void timed_out(void *context)
     Connection *connection = context;
     Error err = { 0 };
     if (connection->state != STATE_FINISHING) {
-        error_set(&err, ERROR_TIMEOUT, "no connection in time");
+        error_set(&err, ERROR_TIMEOUT, "connection timed out");
     }
     connection->busy++;
     end(connection, &err);

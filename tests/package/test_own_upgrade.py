@@ -51,7 +51,7 @@ def test_an_upgrade_from_below_the_agent_gets_to_its_end(installed, root):
     assert upgrade.poll() is None
     assert host.run("dpkg-query -W -f '${Status} ${Version}' eden").out == f"install ok installed {NEXT}"
     # What the agent has started has not ended yet, and so it stays.
-    host.wait_for("journalctl -u eden | grep -q 'restarts when nothing runs below it'", what="its word")
+    host.wait_for("journalctl -u eden | grep -q 'restarts when its child processes have exited'", what="its word")
     assert {unit: show(host, unit, "MainPID") for unit in old} == old
     host.run("echo finished > /tmp/more")
     assert upgrade.wait(30) == 0

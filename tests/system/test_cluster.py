@@ -146,7 +146,7 @@ def test_a_removed_node_is_refused_and_its_name_inherits_nothing(trio):
     server, first, second = trio
     wait_facts(server, "web1")
     server.eden("nodes", "remove", "web1", check=True)
-    first.wait_for("journalctl -u eden | grep -q 'we belong no more'", what="the refusal")
+    first.wait_for("journalctl -u eden | grep -q 'or the node was removed'", what="the refusal")
     assert server.eden("nodes", "show", "web1").returncode != 0
     assert server.eden("facts", "--node", "web1").returncode != 0
     wait_alive(server, "web2")
