@@ -191,20 +191,20 @@ static int apply_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    SITE_OPTIONS("show also what did not change"),
+    SITE_OPTIONS("also show steps that changed nothing"),
     RUN_OPTIONS,
     { .name = "resume",
-      .help = "continue runs that restarted the machine, without PATH; its own unit does this" },
+      .help = "resume runs after a reboot, without PATH; a systemd unit does this" },
     { .name = "try", .help = "run for real, in a temporary copy of this machine" },
     { .name = "network", .help = "with --try: allow use of the network" },
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden apply site/", "bring this node where the site wants it" },
-    { "eden apply site/ --order justdoit", "all at once that requisites allow" },
+    { "eden apply site/", "apply the site to this node" },
+    { "eden apply site/ --order justdoit", "as many steps in parallel as requisites allow" },
     { "eden apply steps.yaml --root /srv/image -D version=1.4", "one file of steps, on an image" },
-    { "eden apply site/ --try", "see every file that it would change, commands included" },
+    { "eden apply site/ --try", "list every file that would change, also by commands" },
     { 0 },
 };
 
@@ -215,23 +215,23 @@ const Command command_apply = {
     .help = "Bring this machine into the state that a site describes.",
     .text =
         "PATH is a site, or one file of steps. Steps run in the order that their requisites\n"
-        "ask for; each looks first and acts only where something differs. A step that fails\n"
-        "blocks those that require it, and the rest goes on.\n"
+        "require. Each step checks the current state first and changes only what differs. A step\n"
+        "that fails blocks the steps that require it; all others still run.\n"
         "\n"
-        "What was there before a change is kept below --state-dir, and so is what a change\n"
-        "owes, such as the restart of a service: when a run ends too early, the next one pays\n"
-        "it ('eden owed'). Ctrl-C stops between steps, a second one also what runs.\n"
+        "Previous file contents are saved in --state-dir, and so are owed actions, such as the\n"
+        "restart of a service: if a run is interrupted, the next run performs them ('eden owed').\n"
+        "Ctrl-C stops after the running steps; a second Ctrl-C also kills these.\n"
         "\n"
-        "PATH may also be a plan that 'eden plan --out' saved. It is refused (exit 5) when the\n"
-        "site or the machine has moved since.\n"
+        "PATH may also be a plan saved with 'eden plan --out'. It is rejected (exit 5) if the "
+        "site\n"
+        "or the machine has changed since.\n"
         "\n"
-        "When a step restarts the machine (machine.reboot), the run goes on by itself after that.\n"
+        "If a step reboots the machine (machine.reboot), the run resumes automatically.\n"
         "\n"
-        "With --try everything is done for real, commands too, in a private overlay of this\n"
-        "machine's file systems, without network and without the other processes. What changed\n"
-        "is told and thrown away, and what still runs is ended. Services, swap, modules of the\n"
-        "kernel and the clock are the machine's own and out of reach: such steps fail. It needs\n"
-        "the rights of root.",
+        "With --try all steps really run, including commands, but in a private overlay of this\n"
+        "machine's file systems, isolated from the network and from other processes. The changes\n"
+        "are listed and discarded, and remaining processes are killed. Services, swap, kernel\n"
+        "modules and the clock cannot be isolated: steps that change them fail. Requires root.",
     .options = options,
     .examples = examples,
     .run = apply_run,

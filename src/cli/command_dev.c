@@ -514,17 +514,18 @@ static const Option options[] = {
     { .name = "directory",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "for --in: which cluster; default: $EDEN_DEV, or the only one that runs" },
+      .help = "for --in: which cluster; default: $EDEN_DEV, or the only running cluster" },
     OUTPUT_OPTION("text|json", "text", "how to report that it is ready; json is one line"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden dev --nodes 5", "until Ctrl-C" },
-    { "eden dev --in node2 -- eden apply examples/shop", "meanwhile: a site, on one of its nodes" },
-    { "eden dev --nodes 1 --systemd", "a node to try services in" },
+    { "eden dev --nodes 5", "run five nodes until Ctrl-C" },
+    { "eden dev --in node2 -- eden apply examples/shop",
+      "from another terminal: apply a site on one node" },
+    { "eden dev --nodes 1 --systemd", "test services in a node with systemd" },
     { "eden dev -- sh -c 'eden nodes list; eden facts --node node2 os'",
-      "as long as a command runs, which finds it by its environment" },
+      "run a command with a cluster, then stop both" },
     { 0 },
 };
 
@@ -536,44 +537,46 @@ const Command command_dev = {
     .text =
         "Starts a server and agents, each in a copy of this machine with its own files, "
         "processes,\n"
-        "name and address. Whatever is done inside stays inside: the machine itself is not\n"
-        "touched, nor is any network. Ctrl-C stops the cluster and removes everything. When 'eden\n"
-        "dev' is killed, a folder below /tmp may be left, which the next one removes.\n"
+        "name and address. Changes inside do not affect this machine or its network. Ctrl-C stops\n"
+        "the cluster and removes everything. If 'eden dev' is killed, a directory in /tmp may be\n"
+        "left behind; the next 'eden dev' removes it.\n"
         "\n"
-        "Copies are overlays: what is installed here is there too, and what they change is kept "
-        "in\n"
-        "memory. A file of the machine that is saved meanwhile is seen inside at once by new\n"
-        "commands and within a second by others, unless the node has changed it itself or a\n"
-        "program inside holds it open. Without root it takes user namespaces; then a node has no\n"
-        "other users than root, can change /etc, /var and what is new, but not what is installed,\n"
-        "and its /etc is a copy of the moment when it started.\n"
+        "The copies are overlays: software installed on this machine is available in every node,\n"
+        "and changes are kept in memory. Later changes to this machine's files are visible to new\n"
+        "commands immediately and to running ones within a second, unless the node has changed "
+        "the\n"
+        "file or has it open. Without root, user namespaces are required; then root is the only\n"
+        "user in a node, installed files are read-only except in /etc and /var, and /etc is "
+        "copied\n"
+        "when the node starts.\n"
         "\n"
-        "What a node lacks: the kernel is shared, so modules, clock, swap and most of sysctl\n"
-        "cannot be changed; net.*, the names of the host and the limits of IPC can, and are the\n"
-        "node's own. Its network reaches the other nodes and nothing else: packages come from\n"
-        "this machine. Without --systemd no init runs, and modules that need systemd fail.\n"
+        "What a node lacks: the kernel is shared, so modules, clock, swap and most of sysctl "
+        "cannot\n"
+        "be changed; net.*, the host name and IPC limits can, and are per node. Nodes can reach\n"
+        "only each other; packages come from this machine. Without --systemd no init runs, and\n"
+        "modules that need systemd fail.\n"
         "\n"
-        "--systemd boots systemd in each node, where services, timers, the journal and D-Bus then\n"
-        "work. What the machine has enabled stays down until something starts it. The node has\n"
-        "devices, a /run and an /etc/fstab of its own; it has no udev, and limits of memory and\n"
-        "CPU hold only where the machine passes those controllers on. It takes root, systemd on\n"
-        "this machine and a cgroup2 file system.\n"
+        "--systemd boots systemd in each node, so that services, timers, the journal and D-Bus\n"
+        "work. Units enabled on this machine are not started automatically. The node has its own\n"
+        "devices, /run and /etc/fstab; it has no udev, and memory and CPU limits work only if "
+        "this\n"
+        "machine delegates those cgroup controllers. Requires root, systemd on this machine and a\n"
+        "cgroup2 file system.\n"
         "\n"
-        "COMMAND, behind '--', runs once the cluster is ready, on this machine; it ends with it,\n"
-        "and the exit code is the command's. What it leaves running is ended, too. After Ctrl-C it "
-        "has\n"
-        "ten seconds to end; then, or with another Ctrl-C, it is killed, and the exit code is "
-        "130.\n"
-        "Programs that read key by key, as shells and editors, get Ctrl-C for themselves. What it "
-        "calls\n"
-        "of eden asks this cluster: $EDEN_RUN_DIR is set. $EDEN_API, $EDEN_TOKEN and $EDEN_CA_PIN\n"
-        "are for the API from anywhere, and $EDEN_DEV is where all of it is.\n"
+        "COMMAND, after '--', runs on this machine once the cluster is ready. The cluster stops\n"
+        "when it exits, with the same exit code; its remaining processes are killed. After Ctrl-C\n"
+        "it has ten seconds to exit; then, or with another Ctrl-C, it is killed, and the exit "
+        "code\n"
+        "is 130. Programs that use the terminal in raw mode, such as shells and editors, receive\n"
+        "Ctrl-C themselves. eden commands that it runs use this cluster: $EDEN_RUN_DIR is set.\n"
+        "$EDEN_API, $EDEN_TOKEN and $EDEN_CA_PIN give access to the API; $EDEN_DEV is the "
+        "directory\n"
+        "of the cluster.\n"
         "\n"
-        "--in runs COMMAND inside of a node of a cluster that runs already, of the same user. "
-        "While\n"
-        "several of them run, --directory or $EDEN_DEV says which; what is shown when a cluster "
-        "is\n"
-        "ready has it.",
+        "--in runs COMMAND in a node of a running cluster of the same user. If several are "
+        "running,\n"
+        "select one with --directory or $EDEN_DEV; the directory is printed when a cluster is "
+        "ready.",
     .options = options,
     .examples = examples,
     .run = dev_run,

@@ -128,8 +128,8 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden doctor", "what is wrong here, and what to do" },
-    { "eden doctor --all", "also what could not be looked at" },
+    { "eden doctor", "show problems and how to fix them" },
+    { "eden doctor --all", "also show checks that could not run" },
     { "eden doctor -o json", "for monitoring" },
     { 0 },
 };
@@ -139,15 +139,17 @@ const Command command_doctor = {
     .group = GROUP_CLUSTER,
     .help = "Find what is wrong with this node or cluster.",
     .text =
-        "Looks at this machine's files, certificates, clock and daemons, at the servers it knows,\n"
-        "and on a server at the cluster: nodes that are silent, machines that wait, certificates\n"
-        "and tokens that are old. Of the clusters that you have logged in to it looks at CAs and\n"
-        "tokens, and asks the server of the one that commands ask, or of --context or --run-dir,\n"
-        "also about its cluster. Nothing is changed, and it takes a few seconds at most. As root\n"
-        "it sees all; others see less.\n"
+        "Checks this machine's files, certificates, clock and daemons, and the servers it knows; "
+        "on\n"
+        "a server also the cluster: silent nodes, pending join requests, expiring certificates "
+        "and\n"
+        "tokens. For clusters that you are logged in to, it checks CAs and tokens; for the "
+        "current\n"
+        "context, or --context or --run-dir, also the cluster. Nothing is changed, and it takes a\n"
+        "few seconds at most. Some checks require root.\n"
         "\n"
-        "Each check is ok, warning (it works, and will not for ever), failed or skipped, and\n"
-        "those that are not well come with what to do. The exit code is 1 when one has failed.",
+        "Each check is ok, warning (it works now, but will fail eventually), failed or skipped;\n"
+        "warnings and failures come with a fix. The exit code is 1 if a check failed.",
     .options = options,
     .examples = examples,
     .run = doctor_run,

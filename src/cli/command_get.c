@@ -156,16 +156,16 @@ static int get_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "prefix", .help = "all keys that start with KEY, as a table; '' for all there are" },
+    { .name = "prefix", .help = "all keys that start with KEY, as a table; '' for all keys" },
     OUTPUT_OPTION("text|raw|json|name", "text",
-                  "how to print; raw: the value to the byte, name: only the keys"),
+                  "how to print; raw: the exact bytes, name: only the keys"),
     CLUSTER_OPTIONS,
     { 0 },
 };
 
 static const Example examples[] = {
     { "eden get /eden/nodes/web1", "the record of a node" },
-    { "eden get /eden/nodes/ --prefix", "all keys below one" },
+    { "eden get /eden/nodes/ --prefix", "all keys with a prefix" },
     { "eden get '' --prefix -o name", "the names of all keys" },
     { 0 },
 };
@@ -174,12 +174,11 @@ const Command command_get = {
     .name = "get",
     .group = GROUP_CLUSTER,
     .args = { { "KEY" } },
-    .help = "Read keys of the store, for debugging.",
+    .help = "Read keys from the store, for debugging.",
     .text =
-        "The value is printed as it is, with a line end when it has none. With -o json it comes\n"
-        "with its revisions; bytes that are no UTF-8 are then given in base64. On a terminal, "
-        "control\n"
-        "characters in keys and values are shown as escapes, except with -o raw.",
+        "The value is printed verbatim, with a newline added if it has none. With -o json it\n"
+        "includes its revisions; values that are not valid UTF-8 are encoded in base64. On a\n"
+        "terminal, control characters in keys and values are shown as escapes, except with -o raw.",
     .options = options,
     .examples = examples,
     .run = get_run,

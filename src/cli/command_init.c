@@ -152,7 +152,7 @@ static const Option options[] = {
     { .name = "address",
       .argument = "ADDRESS",
       .repeats = true,
-      .help = "a name or IP address by which others reach this machine; default: all it has" },
+      .help = "name or IP address under which others reach this machine; default: all" },
     { .name = "rpc",
       .argument = "ADDRESS",
       .fallback = "0.0.0.0:1337",
@@ -163,8 +163,7 @@ static const Option options[] = {
       .help = "where to listen for the API and joining machines" },
     { .name = "health",
       .argument = "ADDRESS",
-      .help =
-          "where to answer health checks without TLS, such as 127.0.0.1:8080; default: nowhere" },
+      .help = "where to answer health checks without TLS, such as 127.0.0.1:8080; default: none" },
     FOUNDING_USER_OPTION,
     STATE_DIR_OPTION,
     OUTPUT_OPTION("text|json", "text", "how to print the result"),
@@ -172,9 +171,9 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden init", "a cluster of one machine" },
+    { "eden init", "create a cluster of one machine" },
     { "eden init --cluster blue --address 10.0.0.5",
-      "with a name, told to others by this address" },
+      "set the cluster name and the advertised address" },
     { "eden init --rpc '[::]:1337' --api '[::]:1338' -o json", "also over IPv6" },
     { "eden init --health 127.0.0.1:8080", "with a port for health checks on loopback" },
     { 0 },
@@ -184,17 +183,17 @@ const Command command_init = {
     .name = "init",
     .group = GROUP_CLUSTER,
     .help = "Create a cluster on this machine.",
-    .text =
-        "Makes the cluster's CA, its store and the certificates of this machine, its first\n"
-        "server, below --state-dir. Nothing runs yet: 'eden agent' does, which starts the server.\n"
-        "\n"
-        "The CA's key is in server/ca.pem there, readable by the server's user alone. Whoever\n"
-        "has it is the cluster: 'eden backup create' takes it along.\n"
-        "\n"
-        "Everything is encrypted but what --health opens: /healthz and /readyz for load balancers\n"
-        "and monitoring that cannot speak TLS, and nothing else.\n"
-        "\n"
-        "One that was killed half-way has founded nothing, and can be run again.",
+    .text = "Creates the cluster's CA, its store and the certificates of this machine, its first\n"
+            "server, in --state-dir. Nothing is started yet: 'eden agent' starts the server.\n"
+            "\n"
+            "The CA's key is in server/ca.pem there, readable only by the server's user. Anyone "
+            "who has\n"
+            "it controls the cluster. 'eden backup create' includes it.\n"
+            "\n"
+            "All ports use TLS except --health, which serves only /healthz and /readyz, for load\n"
+            "balancers and monitoring without TLS.\n"
+            "\n"
+            "If 'eden init' is interrupted, no cluster is created; run it again.",
     .options = options,
     .examples = examples,
     .run = init_run,

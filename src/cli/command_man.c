@@ -141,7 +141,7 @@ static void put_environment(Buf *out)
 
 static void put_overview(Buf *out)
 {
-    put_head("", "Take a fleet of servers from bare metal to serving.", out);
+    put_head("", "Configure servers and keep them in the desired state.", out);
     buf_put_c(out, ".Sh SYNOPSIS\n"
                    ".Nm eden\n"
                    ".Ar command\n"

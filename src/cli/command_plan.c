@@ -59,11 +59,12 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden plan site/", "what this node would change" },
+    { "eden plan site/", "what would change on this node" },
     { "eden plan site/ --label role=web --root /srv/image",
-      "for another role, below another root" },
-    { "eden plan steps.yaml --detailed-exitcode -o json", "exit 2 when something would change" },
-    { "eden plan site/ --out today.plan && eden apply today.plan", "do that, or nothing" },
+      "for another role, in another root directory" },
+    { "eden plan steps.yaml --detailed-exitcode -o json", "exit 2 if something would change" },
+    { "eden plan site/ --out today.plan && eden apply today.plan",
+      "apply exactly that plan, or nothing" },
     { 0 },
 };
 
@@ -73,20 +74,21 @@ const Command command_plan = {
     .args = { { "PATH", WORD_FILE } },
     .help = "Show what an apply would change.",
     .text =
-        "PATH is a site, or one file of steps. Every step is checked and nothing is touched.\n"
-        "What only a run can tell, such as the output of a command, is unknown, and so is\n"
-        "what depends on it. What the machine lacks for a step, and no earlier step may bring, is "
-        "a\n"
-        "failure: the plan could not be carried out (exit 1).\n"
+        "PATH is a site, or one file of steps. Every step is checked, and nothing is changed.\n"
+        "Values known only at run time, such as the output of a command, are shown as unknown, "
+        "and\n"
+        "so is everything that depends on them. If something that a step needs is missing and no\n"
+        "earlier step may provide it, the step fails (exit 1).\n"
         "\n"
-        "A plan writes nothing, so it leaves no record either: 'eden why' tells of applies. Why a\n"
-        "step would run or be skipped is shown here, with --verbose of every step.\n"
+        "A plan is not recorded: 'eden why' covers only applies. The plan itself shows why a step\n"
+        "would run or be skipped; with --verbose, for every step.\n"
         "\n"
-        "A plan that was saved with --out can be applied as long as neither the site nor what\n"
-        "the steps found on the machine has changed; otherwise 'eden apply' refuses it (exit 5)\n"
-        "and prints the command line that makes the plan again, with all of its options.\n"
-        "The file holds what was given with -D, so only its owner may read it; secrets are not in\n"
-        "it and are given again to apply it. 'eden plan FILE' shows it again.",
+        "A plan saved with --out can be applied as long as neither the site nor the state that "
+        "the\n"
+        "steps found on the machine has changed; otherwise 'eden apply' rejects it (exit 5) and\n"
+        "prints the command line that recreates the plan, with all of its options. The file\n"
+        "contains the values given with -D, so only its owner may read it. Secrets are not saved\n"
+        "and must be passed again to apply it. 'eden plan FILE' shows it again.",
     .options = options,
     .examples = examples,
     .run = plan_run,

@@ -78,7 +78,7 @@ void help_write_usage(Buf *out)
 
 void help_write_overview(Buf *out)
 {
-    buf_put_c(out, "eden takes a fleet of servers from bare metal to serving.\n\n"
+    buf_put_c(out, "eden configures servers and keeps them in the desired state.\n\n"
                    "usage: eden COMMAND [OPTION]... [ARGUMENT]...\n");
     for (int group = 0; group < GROUP_COUNT; group++) {
         buf_put_format(out, "\n%s:\n", command_group_titles[group]);

@@ -13,57 +13,56 @@
       .repeats = true,                                                                       \
       .word = WORD_FILE,                                                                     \
       .alone = "verbose",                                                                    \
-      .help = "variables from a YAML or JSON file; later ones win. Alone: --verbose" },      \
+      .help = "variables from a YAML or JSON file; later files win; -v alone: --verbose" },  \
         { .name = "define",                                                                  \
           .letter = 'D',                                                                     \
           .argument = "KEY=VALUE",                                                           \
           .repeats = true,                                                                   \
-          .help = "one variable as text; KEY:=JSON for another type" },                      \
+          .help = "set a variable to a string; KEY:=JSON for other types" },                 \
         { .name = "job",                                                                     \
           .letter = 'j',                                                                     \
           .argument = "NAME",                                                                \
           .repeats = true,                                                                   \
-          .help = "only this job, whatever jobs/base.yaml says" },                           \
+          .help = "run only this job, regardless of jobs/base.yaml" },                       \
         NODE_OPTIONS(                                                                        \
-            "act on what lies below DIR, such as an image",                                  \
+            "use DIR as the root directory, such as an image",                               \
             "where the journal and records of runs are; default: var/lib/eden in the root"), \
     {                                                                                        \
         .name = "verbose", .help = (verbose_help)                                            \
     }
 
 /* How steps are ordered and shown. */
-#define RUN_OPTIONS                                                                         \
-    { .name = "order",                                                                      \
-      .argument = "MODE",                                                                   \
-      .choices = "ansible|justdoit|genius",                                                 \
-      .fallback = "ansible",                                                                \
-      .help = "one by one, in parallel, or in parallel by cost" },                          \
-        { .name = "workers",                                                                \
-          .argument = "N",                                                                  \
-          .fallback = "16",                                                                 \
-          .help = "how many steps act at once, except in order 'ansible'" },                \
-        { .name = "max-wait",                                                               \
-          .argument = "TIME",                                                               \
-          .help = "how long steps may wait for their conditions; then exit 124" },          \
-        { .name = "diff",                                                                   \
-          .argument = "HOW",                                                                \
-          .choices = "full|concise|none",                                                   \
-          .fallback = "full",                                                               \
-          .help = "how much of a change is shown" },                                        \
-        { .name = "progress",                                                               \
-          .argument = "HOW",                                                                \
-          .choices = "auto|tty|plain|json|none",                                            \
-          .fallback = "auto",                                                               \
-          .help = "progress on standard error" },                                           \
-        { .name = "detailed-exitcode",                                                      \
-          .help = "exit 2 when there are changes, 6 with failures too" },                   \
-        { .name = "junit",                                                                  \
-          .argument = "FILE",                                                               \
-          .word = WORD_FILE,                                                                \
-          .help = "write the results as JUnit XML too" },                                   \
-    {                                                                                       \
-        .name = "output", .letter = 'o', .argument = "FORMAT", .choices = "text|json|yaml", \
-        .fallback = "text", .help = "output on standard output"                             \
+#define RUN_OPTIONS                                                                              \
+    { .name = "order",                                                                           \
+      .argument = "MODE",                                                                        \
+      .choices = "ansible|justdoit|genius",                                                      \
+      .fallback = "ansible",                                                                     \
+      .help = "one by one, in parallel, or in parallel by cost" },                               \
+        { .name = "workers",                                                                     \
+          .argument = "N",                                                                       \
+          .fallback = "16",                                                                      \
+          .help = "maximum number of parallel steps; not for 'ansible'" },                       \
+        { .name = "max-wait",                                                                    \
+          .argument = "TIME",                                                                    \
+          .help = "how long steps may wait for their conditions; then exit 124" },               \
+        { .name = "diff",                                                                        \
+          .argument = "HOW",                                                                     \
+          .choices = "full|concise|none",                                                        \
+          .fallback = "full",                                                                    \
+          .help = "how much of a change is shown" },                                             \
+        { .name = "progress",                                                                    \
+          .argument = "HOW",                                                                     \
+          .choices = "auto|tty|plain|json|none",                                                 \
+          .fallback = "auto",                                                                    \
+          .help = "progress on standard error" },                                                \
+        { .name = "detailed-exitcode", .help = "exit 2 if there are changes, 6 with failures" }, \
+        { .name = "junit",                                                                       \
+          .argument = "FILE",                                                                    \
+          .word = WORD_FILE,                                                                     \
+          .help = "also write the results as JUnit XML" },                                       \
+    {                                                                                            \
+        .name = "output", .letter = 'o', .argument = "FORMAT", .choices = "text|json|yaml",      \
+        .fallback = "text", .help = "output on standard output"                                  \
     }
 
 /* All but what the command itself decides. False when an option is wrong, and it was told. */

@@ -79,7 +79,7 @@ static void put_kind(const ParamSpec *spec, Buf *out)
     if (spec->required) {
         buf_put_c(out, ", required");
     } else if (spec->fallback != NULL && spec->fallback[0] != '\0') {
-        buf_put_format(out, ", else %s", spec->fallback);
+        buf_put_format(out, ", default: %s", spec->fallback);
     }
 }
 
@@ -105,7 +105,7 @@ void subject_action_text(const Subject *subject, Buf *out)
         buf_put_format(out, "  %s", spec->name);
         pad(NAME_COLUMN, start, out);
         put_kind(spec, out);
-        if (out->len - start >= KIND_COLUMN) { /* too long: the help goes on a line of its own */
+        if (out->len - start + 2 > KIND_COLUMN) { /* too long: the help goes on its own line */
             buf_put_char(out, '\n');
             start = out->len;
         }
