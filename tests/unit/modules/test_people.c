@@ -11,21 +11,28 @@ static void put(Fixture *fixture, const char *path, const char *text)
     assert_true(host_write(fixture->host, str_from_c(path), &write, &fixture->err));
 }
 
-static void rows_are_found_by_their_first_field(void **state)
+static void rows_are_found_by_a_field(void **state)
 {
     Fixture *fixture = *state;
     PeopleRow row;
     put(fixture, "/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nweb\n+::::::\nweb2:x:5\n");
-    assert_true(people_find(&fixture->call, STR("/etc/passwd"), STR("root"), &row, &fixture->err));
+    assert_true(people_find(&fixture->call, STR("/etc/passwd"), PEOPLE_NAME, STR("root"), &row,
+                            &fixture->err));
     assert_true(row.found);
     assert_str(row.fields[5], "/root");
     assert_str(row.fields[8], "");
-    assert_true(people_find(&fixture->call, STR("/etc/passwd"), STR("web2"), &row, &fixture->err));
+    assert_true(people_find(&fixture->call, STR("/etc/passwd"), PEOPLE_NAME, STR("web2"), &row,
+                            &fixture->err));
     assert_true(row.found);
     assert_str(row.fields[2], "5");
-    assert_true(people_find(&fixture->call, STR("/etc/passwd"), STR("we"), &row, &fixture->err));
+    assert_true(people_find(&fixture->call, STR("/etc/passwd"), PEOPLE_NAME, STR("we"), &row,
+                            &fixture->err));
     assert_false(row.found);
-    assert_true(people_find(&fixture->call, STR("/etc/nowhere"), STR("web"), &row, &fixture->err));
+    assert_true(people_find(&fixture->call, STR("/etc/passwd"), PEOPLE_NUMBER, STR("5"), &row,
+                            &fixture->err));
+    assert_str(row.fields[PEOPLE_NAME], "web2");
+    assert_true(people_find(&fixture->call, STR("/etc/nowhere"), PEOPLE_NAME, STR("web"), &row,
+                            &fixture->err));
     assert_false(row.found);
 }
 
@@ -175,7 +182,7 @@ static void the_superuser_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_ROOT(rows_are_found_by_their_first_field),
+        IN_ROOT(rows_are_found_by_a_field),
         IN_ROOT(groups_of_a_user_are_sorted),
         IN_ROOT(names_are_compared_as_sets),
         IN_ROOT(names_that_could_be_something_else_are_refused),
