@@ -18,7 +18,8 @@
 enum {
     COMMAND_MS = 30 * 1000, /* for each question to the server */
     ANSWER_MAX = 1 << 20,   /* bytes of what it answers */
-    LINES_MAX = 8           /* clusters that are told of */
+    LINES_MAX = 8,          /* clusters that are listed */
+    NODES_USUAL = 3,
 };
 
 typedef struct Work {
@@ -471,7 +472,14 @@ static bool read_number(Invocation *invocation, const char *option, uint64_t fro
 static int dev_run(Invocation *invocation)
 {
     const char *node = invocation_text(invocation, "in");
-    uint64_t nodes, port = DEV_API_PORT;
+    uint64_t nodes = NODES_USUAL, port = DEV_API_PORT;
+    bool is_new = invocation_flag(invocation, "systemd") ||
+                  invocation_text(invocation, "port") != NULL ||
+                  invocation_text(invocation, "nodes") != NULL;
+    if (node != NULL && is_new) {
+        return usage_error(invocation, "--nodes, --port and --systemd are for a new cluster, and "
+                                       "--in is for a running one");
+    }
     if (node != NULL) {
         return run_inside(invocation, node);
     }
@@ -479,7 +487,8 @@ static int dev_run(Invocation *invocation)
         return usage_error(invocation, "--directory is for --in: a new cluster has a directory of "
                                        "its own below /tmp");
     }
-    if (!read_number(invocation, "nodes", 1, DEV_NODES_MAX, &nodes) ||
+    if ((invocation_text(invocation, "nodes") != NULL &&
+         !read_number(invocation, "nodes", 1, DEV_NODES_MAX, &nodes)) ||
         (invocation_text(invocation, "port") != NULL &&
          !read_number(invocation, "port", 0, UINT16_MAX, &port))) {
         return EXIT_USAGE;
@@ -501,8 +510,7 @@ static const Option options[] = {
     { .name = "nodes",
       .letter = 'n',
       .argument = "NUMBER",
-      .fallback = "3",
-      .help = "number of nodes; the first one runs the server" },
+      .help = "number of nodes; the first one runs the server; default: 3" },
     { .name = "port",
       .argument = "PORT",
       .help = "port of the API, on 127.0.0.1; default: 1338, or any free port if that is in use" },

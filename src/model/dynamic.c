@@ -147,13 +147,33 @@ bool dynamic_compile(Arena *arena, Templates *templates, const Sources *sources,
     return compile_value(&c, value, out);
 }
 
+/* Of '"{{ vars.y }}"', with its quotes, what is between the braces; false if `text` does not start so. */
+static bool quoted_braces(Str text, Str *inner, size_t *len)
+{
+    if (text.len < 3 || (text.data[0] != '"' && text.data[0] != '\'') ||
+        !str_starts(str_from_offset(text, 1), STR("{{"))) {
+        return false;
+    }
+    size_t end = str_find(text, STR("}}"), 3);
+    if (end == STR_NOT_FOUND || end + 2 >= text.len || text.data[end + 2] != text.data[0]) {
+        return false;
+    }
+    *inner = str_trim(str_slice(text, 3, end));
+    *len = end + 3;
+    return true;
+}
+
 /* "vars.x == 1" of "{{ vars.x }} == 1": what is certainly meant. */
 static Str without_braces(Arena *arena, Str text)
 {
     Buf bare = buf_make_in(arena, BUF_UNLIMITED);
     for (size_t i = 0; i < text.len; i++) {
-        Str rest = str_from_offset(text, i);
-        if (str_starts(rest, STR("{{")) || str_starts(rest, STR("}}"))) {
+        Str rest = str_from_offset(text, i), inner;
+        size_t len;
+        if (quoted_braces(rest, &inner, &len)) {
+            buf_put(&bare, inner);
+            i += len - 1;
+        } else if (str_starts(rest, STR("{{")) || str_starts(rest, STR("}}"))) {
             bool opens = rest.data[0] == '{';
             i++;
             while (opens && i + 1 < text.len && text.data[i + 1] == ' ') {

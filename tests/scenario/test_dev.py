@@ -693,7 +693,9 @@ def test_a_port_that_is_taken_is_told(eden_path):
 
 @pytest.mark.parametrize("words", [("--nodes", "0"), ("--nodes", "1000"), ("--nodes", "x"),
                                    ("--port", "70000"), ("--in", "node1"),
-                                   ("--directory", "/tmp")])
+                                   ("--directory", "/tmp"),
+                                   ("--in", "node1", "--nodes", "2", "--", "true"),
+                                   ("--in", "node1", "--systemd", "--", "true")])
 def test_a_wrong_command_line_starts_nothing(eden_path, words):
     code, said = refused(eden_path, *words)
     assert code == 64
