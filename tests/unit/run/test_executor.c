@@ -150,8 +150,13 @@ static void journal_after(void *context, uint32_t step, const Outcome *outcome, 
 
 static void add_problem(Problems *problems)
 {
-    problems_add(problems, "E0301", NULL, 0, 0, "evaluating " SECRET)->hint =
-        STR("did you mean " SECRET "?");
+    Problem *problem = problems_add(problems, "E0301", NULL, 0, 0, "evaluating " SECRET);
+    ProblemNote *note = ARENA_NEW(problems->arena, ProblemNote);
+    note->message = STR("in item " SECRET);
+    problem->hint = STR("did you mean " SECRET "?");
+    problem->fix = (ProblemFix){ .line = 1, .text = STR(SECRET) };
+    problem->excerpt = STR("when: " SECRET);
+    problem->notes = note;
 }
 
 static DynamicOutcome world_evaluate(void *context, uint32_t step, const Dynamic *dynamic, bool own,
@@ -559,7 +564,11 @@ static void test_a_condition_that_cannot_be_told_fails(void **state)
     assert_str(run(&play), "when x\nwhen y\n");
     assert_error(&play, "a", "E0602", "its condition needs a result that this run does not have");
     assert_error(&play, "b", "E0301", "evaluating ***");
-    assert_str(report_of(&play, "b")->error->hint, "did you mean ***?");
+    const Problem *error = report_of(&play, "b")->error;
+    assert_str(error->hint, "did you mean ***?");
+    assert_str(error->notes->message, "in item ***");
+    assert_str(error->excerpt, "");
+    assert_str(error->fix.text, "");
 }
 
 static void test_a_plan_does_not_wait_for_conditions(void **state)
