@@ -195,9 +195,22 @@ static bool check_number_is_free(Call *call, const PeopleKind *kind, const char 
     if (!people_find(call, kind->path, PEOPLE_NUMBER, text, &holder, err)) {
         return false;
     }
-    return !holder.found || call_lacks(call, param, kind->class, holder.fields[PEOPLE_NAME]) ||
-           error_set(err, ERROR_CONFLICT, "%s %lld already belongs to %s '%" STR_FMT "'", param,
-                     (long long)number, kind->class, STR_ARG(holder.fields[PEOPLE_NAME]));
+    if (!holder.found) {
+        return true;
+    }
+    Str name = holder.fields[PEOPLE_NAME], before = call->comes;
+    if (!call_lacks(call, param, kind->class, name)) {
+        return error_set(err, ERROR_CONFLICT, "%s %lld already belongs to %s '%" STR_FMT "'", param,
+                         (long long)number, kind->class, STR_ARG(name));
+    }
+    /* The account is not missing, but in the way: say that instead. */
+    call->comes = before.len > 0
+                      ? before
+                      : arena_format(call->arena,
+                                     "%s %lld belongs to %s '%" STR_FMT
+                                     "', unless an earlier step changes that",
+                                     param, (long long)number, kind->class, STR_ARG(name));
+    return true;
 }
 
 bool people_check_number(Call *call, const PeopleKind *kind, const char *param,
