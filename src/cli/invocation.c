@@ -358,6 +358,7 @@ static bool parse_words(Invocation *invocation, int argc, char **argv)
             return false;
         }
     }
+    invocation->args[invocation->arg_count] = NULL;
     return true;
 }
 

@@ -23,7 +23,9 @@ class Disk:
     def __init__(self, cluster):
         self.path = cluster.folder / "trouble"
         shim = pathlib.Path(os.environ["EDEN_BUILD"]) / "tests/fault/libstorage.so"
-        self.env = {"LD_PRELOAD": str(shim), "EDEN_STORAGE_TROUBLE": f"{self.path}:/store/"}
+        # A sanitizer would rather be loaded first.
+        self.env = {"LD_PRELOAD": str(shim), "EDEN_STORAGE_TROUBLE": f"{self.path}:/store/",
+                    "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 
     def becomes(self, what):
         draft = self.path.with_suffix(".draft")
