@@ -103,12 +103,14 @@ static int agent_run(Invocation *invocation)
         .outdated = outdated,
         .context = &work,
     };
-    if (!agent_open(&options, &work.agent, &err)) {
-        return daemon_command_fail(invocation, "E0831", &err);
-    }
+    /* Before anything is logged: who reads that may send a signal. It is handled once the loop runs. */
     work.daemon = daemon_new(
         loop,
         &(DaemonEvents){ .stop = asked_to_stop, .reload = asked_to_reload, .context = &work });
+    if (!agent_open(&options, &work.agent, &err)) {
+        daemon_free(work.daemon);
+        return daemon_command_fail(invocation, "E0831", &err);
+    }
     tell_status(&work);
     daemon_ready(work.daemon);
     while (work.agent != NULL) {
