@@ -17,7 +17,7 @@ void joining_clear(Joining *joining)
     p256_private_free(TAKE(joining->key));
 }
 
-/* Unknown fields are not kept: a wish is written anew only by the join that goes on with it, and is gone
+/* Unknown fields are not kept: a request is rewritten only by the join that resumes it, and is gone
  * with its end. */
 static const RecordField wish_fields[] = {
     { "name", RECORD_TEXT, RECORD_CHARS_AT(Joining, name), .is_required = true,
