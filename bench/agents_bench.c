@@ -18,7 +18,7 @@
 
 #include "agent/session_link.h"
 #include "cluster/cluster_keys.h"
-#include "cluster/node_record.h"
+#include "membership/node_record.h"
 #include "net/watch.h"
 #include "pki/ca.h"
 #include "rpc/access.h"

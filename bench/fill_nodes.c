@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "cluster/cluster_keys.h"
-#include "cluster/node_record.h"
+#include "membership/node_record.h"
 #include "store/store.h"
 
 enum {

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "agent/joining.h"
-#include "cluster/node_state.h"
+#include "membership/node_state.h"
 #include "sys/loop.h"
 
 typedef struct NodeJoin NodeJoin;

@@ -5,8 +5,8 @@
 #include "agent/watched.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "cluster/node_record.h"
 #include "facts/facts.h"
+#include "membership/node_record.h"
 
 enum {
     WATCH_NODE,

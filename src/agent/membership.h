@@ -1,6 +1,6 @@
 /* The state of a machine that is a node: its session with the servers, pending
  * records, received data, its certificate. It exists while node.json does
- * (cluster/node_state.h). Loop thread.
+ * (membership/node_state.h). Loop thread.
  *
  * Its files are in the agent's directory and contain the enrollment they belong
  * to: a machine that joins again, even under the same name, starts without them. */
@@ -11,8 +11,8 @@
 #include "agent/session_link.h"
 #include "agent/spool.h"
 #include "agent/trust.h"
-#include "cluster/node_state.h"
 #include "lang/value.h"
+#include "membership/node_state.h"
 
 typedef struct Membership Membership;
 

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/sm.h"
-#include "cluster/lost_settings.h"
+#include "membership/lost_settings.h"
 #include "rpc/backoff.h"
 #include "sys/directory.h"
 #include "sys/process.h"

@@ -1,7 +1,7 @@
 #include "agent/ssh_answer.h"
 
 #include "agent/joining.h"
-#include "cluster/node_state.h"
+#include "membership/node_state.h"
 
 /* `directory` is closed when this machine has not asked. */
 static bool read_pending(const char *state_dir, Directory *directory, Joining *joining,

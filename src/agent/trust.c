@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "cluster/node_state.h"
+#include "membership/node_state.h"
 #include "pki/csr.h"
 #include "pki/trust_notice.h"
 #include "rpc/methods.h"

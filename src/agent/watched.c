@@ -6,7 +6,7 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "cluster/watched_image.h"
+#include "membership/watched_image.h"
 
 enum {
     NAME_MAX_BYTES = 64

@@ -8,7 +8,7 @@
  * retried, and the watch receives nothing more until it has succeeded. */
 #pragma once
 
-#include "cluster/watched_image.h"
+#include "membership/watched_image.h"
 #include "rpc/session_message.h"
 #include "sys/directory.h"
 #include "sys/loop.h"

@@ -4,15 +4,15 @@
  * on the listener. */
 #pragma once
 
+#include "access/credentials.h"
 #include "api/metrics.h"
-#include "cluster/admission.h"
-#include "cluster/audit.h"
-#include "cluster/authority.h"
+#include "audit/audit.h"
 #include "cluster/cluster_store.h"
-#include "cluster/credentials.h"
-#include "cluster/own_certificates.h"
-#include "cluster/roster.h"
-#include "cluster/ssh_back.h"
+#include "membership/admission.h"
+#include "membership/authority.h"
+#include "membership/own_certificates.h"
+#include "membership/roster.h"
+#include "membership/ssh_back.h"
 #include "net/http_server.h"
 #include "net/plain_server.h"
 #include "rpc/dispatch.h"

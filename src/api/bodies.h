@@ -2,9 +2,9 @@
  * arena. All fail with ERROR_INVALID, or ERROR_LIMIT if something is too large. */
 #pragma once
 
-#include "cluster/nodes.h"
-#include "cluster/own_certificates.h"
-#include "cluster/ssh_back.h"
+#include "membership/nodes.h"
+#include "membership/own_certificates.h"
+#include "membership/ssh_back.h"
 
 /* What a body is about, whatever else is in it: the name in the metadata of an object, or the machine,
  * the certificate or the serial number that a request names. Empty: it says none, or cannot be read.

@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utc.h"
-#include "cluster/joining_record.h"
 #include "cluster/state.h"
+#include "membership/joining_record.h"
 #include "sys/clock.h"
 
 ApiLoad *call_load(const ApiCall *call)

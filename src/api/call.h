@@ -5,11 +5,11 @@
 #include "api/caller.h"
 #include "api/kind.h"
 #include "api/routes.h"
+#include "audit/audit.h"
 #include "base/buf.h"
-#include "cluster/audit.h"
-#include "cluster/facts_selector.h"
 #include "cluster/idempotency.h"
 #include "cluster/object_selector.h"
+#include "membership/facts_selector.h"
 
 typedef void CallStep(ApiCall *call);
 

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
+#include "access/access_token.h"
 #include "base/ascii_case.h"
-#include "cluster/access_token.h"
 
 #define CSRF_FIELD "Eden-CSRF"
 

@@ -1,9 +1,9 @@
 /* Authentication and authorization of API requests. Loop thread. */
 #pragma once
 
+#include "access/credentials.h"
 #include "api/api.h"
 #include "api/routes.h"
-#include "cluster/credentials.h"
 
 typedef struct ApiCaller {
     bool is_known; /* else nothing was shown */

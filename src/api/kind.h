@@ -135,7 +135,7 @@ struct Kind {
     /* Objects are only added, called by numbers that grow, and a list has the newest first. There may be
      * any number of them, so a watch begins with the newest ones only; that old ones go is not told. */
     bool is_log;
-    /* Its objects are called like nodes, and lists of them can be selected by facts (cluster/facts_selector.h)
+    /* Its objects are called like nodes, and lists of them can be selected by facts (membership/facts_selector.h)
      * by who may list facts. */
     bool selects_facts;
 };

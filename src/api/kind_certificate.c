@@ -1,14 +1,14 @@
 /* Certificate: those of the CAs, of this server, of nodes and of users, in this order. Users get theirs
  * here; nodes get theirs by joining. */
+#include "access/user_certificates.h"
 #include "api/call.h"
 #include "api/kind_rows.h"
 #include "base/bug.h"
 #include "base/utc.h"
 #include "cluster/cluster_keys.h"
-#include "cluster/nodes.h"
-#include "cluster/revoke.h"
-#include "cluster/user_certificates.h"
 #include "lang/duration.h"
+#include "membership/nodes.h"
+#include "membership/revoke.h"
 #include "pki/ca.h"
 #include "pki/csr.h"
 
@@ -367,7 +367,7 @@ static const NodeRecord *record_in(Arena *arena, Str text)
 }
 
 /* A node that gets another certificate has that of before no more. When one is taken back, the record
- * has another enrolment, or is written as it was: cluster/revoke.h. */
+ * has another enrolment, or is written as it was: membership/revoke.h. */
 static uint32_t touched_by(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
                            Str names[KIND_TOUCHED_MAX])
 {

@@ -1,9 +1,9 @@
 /* Facts: what a node has told of itself. */
 #include "api/kind_rows.h"
 #include "cluster/cluster_keys.h"
-#include "cluster/facts_read.h"
-#include "cluster/nodes.h"
 #include "lang/json.h"
+#include "membership/facts_read.h"
+#include "membership/nodes.h"
 
 enum {
     ROUND_MAX = 12 /* levels that stand around facts in whatever is answered */

@@ -3,7 +3,7 @@
 #include "api/kind_rows.h"
 #include "base/utc.h"
 #include "cluster/cluster_keys.h"
-#include "cluster/nodes.h"
+#include "membership/nodes.h"
 
 /* --- As objects ------------------------------------------------------------------------------
  *

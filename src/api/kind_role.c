@@ -21,7 +21,7 @@ static KindItem builtin_item(const Kind *kind, Arena *arena, const AccessRole *r
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* One whose rules make no sense grants nothing (cluster/credentials.h), and is shown as such. */
+/* One whose rules make no sense grants nothing (access/credentials.h), and is shown as such. */
 static KindItem checked(Arena *arena, const KindItem *item)
 {
     KindItem out = *item;

@@ -1,14 +1,14 @@
 /* Token: what machines join with, and what people and programs show to the API.
  *
- * Two sorts of records (cluster/tokens.h, cluster/access_tokens.h) that are one kind of object: both
+ * Two sorts of records (access/tokens.h, access/access_tokens.h) that are one kind of object: both
  * are made here, shown once, expire, and are taken back. In lists those to join with come first. */
 #include <openssl/crypto.h>
 
+#include "access/access_tokens.h"
+#include "access/tokens.h"
 #include "api/call.h"
 #include "api/kind_rows.h"
 #include "base/utc.h"
-#include "cluster/access_tokens.h"
-#include "cluster/tokens.h"
 #include "lang/duration.h"
 
 #define JOIN_LIFE_MS   ((int64_t)60 * 60 * 1000)

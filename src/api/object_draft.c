@@ -1,7 +1,7 @@
 #include "api/object_draft.h"
 
-#include "cluster/node_record.h"
 #include "lang/json.h"
+#include "membership/node_record.h"
 
 /* --- Reading --------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * (http_sd_configs): a list of targets with labels. Pure. */
 #pragma once
 
-#include "cluster/nodes.h"
+#include "membership/nodes.h"
 #include "model/selector.h"
 
 typedef struct TargetsSpec {

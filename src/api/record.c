@@ -3,8 +3,8 @@
 #include "api/api_inner.h"
 #include "api/bodies.h"
 #include "api/problem_json.h"
+#include "audit/audit.h"
 #include "base/log.h"
-#include "cluster/audit.h"
 
 /* --- Entries --------------------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 #include "api/bodies.h"
 #include "api/call.h"
 #include "api/handlers.h"
+#include "audit/audit_drop.h"
 #include "base/json_out.h"
-#include "cluster/audit_drop.h"
 
 enum {
     ENTRIES_DEFAULT = 200

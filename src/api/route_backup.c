@@ -1,4 +1,4 @@
-/* /v1/backup: everything that makes this cluster, as one file (cluster/backup_manifest.h).
+/* /v1/backup: everything that makes this cluster, as one file (backup/backup_manifest.h).
  *
  * The store is read as of one revision while it goes on, and sent as it is read. The files beside it are
  * read before and after that revision is known: when they differ, the CA was exchanged meanwhile, and
@@ -7,8 +7,8 @@
 
 #include "api/call.h"
 #include "api/handlers.h"
+#include "backup/backup_manifest.h"
 #include "base/log.h"
-#include "cluster/backup_manifest.h"
 #include "store/dump.h"
 #include "store/keys.h"
 #include "sys/directory.h"

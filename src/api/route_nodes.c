@@ -6,7 +6,7 @@
 #include "api/ssh_approve.h"
 #include "base/json_out.h"
 #include "base/utc.h"
-#include "cluster/nodes.h"
+#include "membership/nodes.h"
 
 /* --- Letting in ------------------------------------------------------------------------------- */
 

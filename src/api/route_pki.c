@@ -3,8 +3,8 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "base/json_out.h"
-#include "cluster/revoke.h"
-#include "cluster/trust_listing.h"
+#include "membership/revoke.h"
+#include "membership/trust_listing.h"
 #include "pki/ca.h"
 
 /* --- As JSON --------------------------------------------------------------------------------- */

@@ -1,11 +1,11 @@
 /* /v1/session: who asks; and what a browser shows from then on instead of a token. */
 #include <openssl/crypto.h>
 
+#include "access/browser_sessions.h"
 #include "api/bodies.h"
 #include "api/call.h"
 #include "api/handlers.h"
 #include "base/json_out.h"
-#include "cluster/browser_sessions.h"
 
 static void put_roles(Buf *json, const char *roles)
 {

@@ -3,11 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "audit/audit_drop_plan.h"
 #include "base/utc.h"
 #include "cli/audit_files.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
-#include "cluster/audit_drop_plan.h"
 #include "lang/duration.h"
 #include "sys/clock.h"
 #include "sys/file.h"

@@ -1,8 +1,8 @@
 /* The oldest entries of the audit log into a file, and then out of the log: `eden audit archive`. */
 #pragma once
 
+#include "audit/audit_archive.h"
 #include "cli/cluster_client.h"
-#include "cluster/audit_archive.h"
 
 /* The exit code. The log drops nothing before the file is on the disk, was read again and is whole. A
  * file that is there already is gone on with when it is one that the log has not dropped all of. */

@@ -1,9 +1,9 @@
-/* Archives of the audit log (cluster/audit_archive.h) as files: one, and several one behind the
+/* Archives of the audit log (audit/audit_archive.h) as files: one, and several one behind the
  * other. */
 #pragma once
 
+#include "audit/audit_archive.h"
 #include "cli/invocation.h"
-#include "cluster/audit_archive.h"
 
 /* What an archive says of itself: its first line alone. */
 MUST_CHECK bool audit_file_head(const char *path, AuditArchive *out, Error *err);

@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
+#include "audit/audit_entry.h"
 #include "cli/kind_print.h"
 #include "cli/output.h"
 #include "cli/reconnect.h"
-#include "cluster/audit_entry.h"
 #include "lang/json.h"
 #include "sys/clock.h"
 

@@ -1,12 +1,12 @@
 /* eden backup: a cluster as one file, verified and restored. */
 #include <stdio.h>
 
+#include "backup/backup_reader.h"
 #include "base/utc.h"
 #include "cli/backup_print.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
 #include "cli/founding_user.h"
-#include "cluster/backup_reader.h"
 #include "server/restoring.h"
 #include "sys/clock.h"
 #include "sys/directory.h"

@@ -1,12 +1,12 @@
 /* eden context: the clusters that this user works with. */
 #include <stdlib.h>
 
+#include "access/access_token.h"
 #include "base/utc.h"
 #include "cli/cluster_client.h"
 #include "cli/credential_left.h"
 #include "cli/output.h"
 #include "cli/table.h"
-#include "cluster/access_token.h"
 #include "pki/certificate.h"
 
 static int fail(const Invocation *invocation, const Error *err)

@@ -4,7 +4,7 @@
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
-#include "cluster/lost_settings.h"
+#include "membership/lost_settings.h"
 #include "server/founding.h"
 #include "sys/file_lock.h"
 

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access/access_token.h"
 #include "cli/cluster_client.h"
 #include "cli/far_hint.h"
 #include "cli/inputs.h"
 #include "cli/login_print.h"
 #include "cli/output.h"
 #include "cli/server_ca.h"
-#include "cluster/access_token.h"
 #include "lang/duration.h"
 #include "lang/json.h"
 #include "pki/certificate.h"

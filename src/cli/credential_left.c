@@ -1,6 +1,6 @@
 #include "cli/credential_left.h"
 
-#include "cluster/access_token.h"
+#include "access/access_token.h"
 #include "pki/certificate.h"
 
 Str credential_token_id(Arena *arena, const Context *context)

@@ -2,8 +2,8 @@
 
 #include "agent/agent.h"
 #include "cli/kind_print.h"
-#include "cluster/lost_settings.h"
 #include "lang/json.h"
+#include "membership/lost_settings.h"
 #include "net/http_client.h"
 #include "pki/credential.h"
 #include "server/founding.h"

@@ -1,8 +1,8 @@
 /* What `eden doctor` has seen: plain values, gathered by doctor_look, judged by doctor_judge. */
 #pragma once
 
-#include "cluster/node_state.h"
 #include "lang/value.h"
+#include "membership/node_state.h"
 #include "pki/renewal.h"
 #include "server/server_settings.h"
 

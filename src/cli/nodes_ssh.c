@@ -1,7 +1,7 @@
 #include "cli/nodes_ssh.h"
 
 #include "cli/output.h"
-#include "cluster/ssh_back.h"
+#include "membership/ssh_back.h"
 #include "sys/process.h"
 
 enum {

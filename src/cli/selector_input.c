@@ -3,8 +3,8 @@
 #include "base/glob.h"
 #include "cli/inputs.h"
 #include "cli/output.h"
-#include "cluster/facts_selector.h"
 #include "cluster/object_selector.h"
+#include "membership/facts_selector.h"
 
 /* False with problems. */
 static bool parse(Arena *arena, Str text, bool by_facts, Str *name, Problems *problems)

@@ -11,7 +11,7 @@ typedef struct SelectorInput {
 } SelectorInput;
 
 /* EXIT_OK and the selector, or that none was given; else what is wrong was told, and it is the exit
- * code. `by_facts`: it may have expressions about facts of nodes (cluster/facts_selector.h). */
+ * code. `by_facts`: it may have expressions about facts of nodes (membership/facts_selector.h). */
 int selector_input_read(const Invocation *invocation, bool by_facts, SelectorInput *out);
 /* Nothing is like the selector: says so, and what may have been meant. Returns EXIT_NOT_MATCHED. */
 int selector_input_none(const Invocation *invocation, const SelectorInput *selector);

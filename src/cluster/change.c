@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "cluster/leader.h"
 #include "cluster/state.h"
+#include "lang/record.h"
 
 enum {
     TRIES_MAX = 30 /* each that fails means that somebody else got on */
@@ -288,4 +289,36 @@ void change_delete_all(Change *change, Str prefix)
 int64_t change_written(const Change *change)
 {
     return change->written;
+}
+
+/* --- Marker records -------------------------------------------------------------------------- */
+
+typedef struct Grants {
+    Str last;
+} Grants;
+
+static const RecordField grants_fields[] = {
+    { "last", RECORD_TEXT, RECORD_STR_AT(Grants, last), .help = "ID of the last credential" },
+    { 0 },
+};
+
+static const RecordFormat grants_format = { .format = "eden.grants/1", .fields = grants_fields };
+static const RecordFormat without_format = { .format = "eden.without/1",
+                                             .fields = &(const RecordField){ 0 } };
+
+static Str print(Arena *arena, const RecordFormat *format, const void *record)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    record_print(format, record, &text);
+    return buf_str(&text);
+}
+
+Str grants_record(Arena *arena, Str last)
+{
+    return print(arena, &grants_format, &(Grants){ .last = last });
+}
+
+Str without_record(Arena *arena)
+{
+    return print(arena, &without_format, NULL);
 }

@@ -54,3 +54,10 @@ void change_delete_all(Change *change, Str prefix); /* every key that starts wit
 
 /* The revision that all that was put has now; 0: nothing was. */
 int64_t change_written(const Change *change);
+
+/* --- Marker records -------------------------------------------------------------------------- */
+
+/* Values of keys of which only the revision matters: changes compare it. */
+/* "eden.grants/1"; `last` is the ID of the last credential, or empty. */
+Str grants_record(Arena *arena, Str last);
+Str without_record(Arena *arena); /* "eden.without/1" */

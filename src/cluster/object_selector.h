@@ -5,7 +5,7 @@
 #include "model/selector.h"
 
 /* Keeps a copy of the text. Fails with ERROR_INVALID and a text as "column 10: ...; write 'and'", for
- * expressions too: what they would ask is what a node says of itself (cluster/facts_selector.h). */
+ * expressions too: what they would ask is what a node says of itself (membership/facts_selector.h). */
 MUST_CHECK bool object_selector_parse(Arena *arena, Str text, const Selector **out, Error *err);
 /* The same with problems at places of a source of this name that has nothing but the selector. */
 MUST_CHECK bool object_selector_parse_as(Arena *arena, Str name, Str text, const Selector **out,

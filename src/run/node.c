@@ -1,8 +1,8 @@
 #include "run/node.h"
 
 #include "base/suggest.h"
-#include "cluster/node_state.h"
 #include "lang/yaml.h"
+#include "membership/node_state.h"
 #include "sys/file.h"
 
 enum {

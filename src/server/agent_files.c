@@ -1,8 +1,8 @@
 #include "server/agent_files.h"
 
 #include "base/log.h"
-#include "cluster/authority.h"
-#include "cluster/lost_settings.h"
+#include "membership/authority.h"
+#include "membership/lost_settings.h"
 #include "pki/ca.h"
 #include "server/founding_inner.h"
 

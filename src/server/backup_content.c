@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "backup/backup_reader.h"
 #include "base/memory.h"
-#include "cluster/backup_reader.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/key_moves.h"
 #include "pki/ca.h"

@@ -1,7 +1,7 @@
 /* A backup unpacked into a directory, and checks beyond digests: that its parts form a cluster. */
 #pragma once
 
-#include "cluster/backup_manifest.h"
+#include "backup/backup_manifest.h"
 #include "pki/p256_public.h"
 #include "server/server_settings.h"
 #include "sys/file_reader.h"

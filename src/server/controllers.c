@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "cluster/node_sweep.h"
-#include "cluster/nodes.h"
+#include "membership/node_sweep.h"
+#include "membership/nodes.h"
 
 struct Controllers {
     ControllersOptions options;

@@ -2,10 +2,10 @@
  * starts when that is elected, stops when it is deposed, and writes with its fence. Loop thread. */
 #pragma once
 
-#include "cluster/admission.h"
-#include "cluster/authority.h"
 #include "cluster/leader.h"
-#include "cluster/roster.h"
+#include "membership/admission.h"
+#include "membership/authority.h"
+#include "membership/roster.h"
 
 typedef struct Controllers Controllers;
 

@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "cluster/cluster_keys.h"
-#include "cluster/lost_settings.h"
-#include "cluster/node_record.h"
+#include "membership/lost_settings.h"
+#include "membership/node_record.h"
 #include "net/plain_server.h"
 #include "pki/ca.h"
 #include "pki/trust_notice.h"

@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include "cluster/node_state.h"
+#include "membership/node_state.h"
 #include "pki/credential.h"
 #include "pki/p256_public.h"
 #include "server/server_settings.h"

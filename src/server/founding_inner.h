@@ -2,7 +2,7 @@
  * this machine, whether its CA and its store are new or come from a backup. */
 #pragma once
 
-#include "cluster/node_record.h"
+#include "membership/node_record.h"
 #include "pki/credential.h"
 #include "server/founding.h"
 #include "sys/file_lock.h"

@@ -1,7 +1,7 @@
 #include "server/own_files.h"
 
 #include "base/log.h"
-#include "cluster/lost_settings.h"
+#include "membership/lost_settings.h"
 #include "server/founding_inner.h"
 
 static bool has_ca(const Directory *directory, Error *err)

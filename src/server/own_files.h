@@ -2,8 +2,8 @@
  * is possible, or written again by the running server, which has them in memory. */
 #pragma once
 
-#include "cluster/authority.h"
-#include "cluster/own_certificates.h"
+#include "membership/authority.h"
+#include "membership/own_certificates.h"
 #include "server/server_settings.h"
 
 /* Before they are opened. Nobody knows the keys of the server's own certificates, and the CA is here,

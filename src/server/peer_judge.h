@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cluster/refusal_log.h"
-#include "cluster/roster.h"
+#include "membership/roster.h"
 #include "net/connection.h"
 #include "rpc/access.h"
 

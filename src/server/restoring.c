@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "cluster/cluster_keys.h"
-#include "cluster/node_sweep.h"
-#include "cluster/nodes.h"
 #include "cluster/state.h"
+#include "membership/node_sweep.h"
+#include "membership/nodes.h"
 #include "pki/revocation.h"
 #include "server/founding_inner.h"
 #include "store/store.h"

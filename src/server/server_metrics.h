@@ -2,9 +2,9 @@
 #pragma once
 
 #include "api/metrics_text.h"
-#include "cluster/admission.h"
-#include "cluster/own_certificates.h"
-#include "cluster/roster.h"
+#include "membership/admission.h"
+#include "membership/own_certificates.h"
+#include "membership/roster.h"
 #include "net/listener.h"
 #include "service/session_service.h"
 #include "store/store.h"

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/key_moves.h"
-#include "cluster/node_record.h"
+#include "membership/node_record.h"
 #include "server/founding.h"
 
 enum {

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "cluster/nodes.h"
+#include "membership/nodes.h"
 #include "rpc/eden.pb-c.h"
 #include "rpc/wire.h"
 

@@ -4,7 +4,7 @@
  * the response is sent: a node that gets no response and is rejected afterwards has left. */
 #pragma once
 
-#include "cluster/audit.h"
+#include "audit/audit.h"
 #include "cluster/cluster_store.h"
 #include "rpc/dispatch.h"
 

@@ -4,7 +4,7 @@
  * gets a certificate only for that name. */
 #pragma once
 
-#include "cluster/certify.h"
+#include "membership/certify.h"
 #include "rpc/dispatch.h"
 
 typedef struct PkiService PkiService;

@@ -7,7 +7,7 @@
 #include "base/identity.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "cluster/liveness.h"
+#include "membership/liveness.h"
 #include "rpc/session_server.h"
 #include "store/keys.h"
 

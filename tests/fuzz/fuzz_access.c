@@ -1,11 +1,11 @@
 /* Any bytes as what decides who gets in and what is recorded of it: a token, the header with cookies,
  * the rules of a role, an entry or an archive of the audit log, and the records of the store. A value
  * or an error; what is taken is written as it was read, and no error repeats what could be a secret. */
+#include "access/access_token.h"
+#include "access/browser_session.h"
+#include "access/credential_items.h"
+#include "audit/audit_archive.h"
 #include "base/bug.h"
-#include "cluster/access_token.h"
-#include "cluster/audit_archive.h"
-#include "cluster/browser_session.h"
-#include "cluster/credential_items.h"
 #include "cluster/idempotency.h"
 #include "lang/json.h"
 

@@ -3,8 +3,8 @@
  * a digest; which format that line says is in the manifest. Reading it in pieces of any size comes to the same end. */
 #include <stdio.h>
 
+#include "backup/backup_reader.h"
 #include "base/bug.h"
-#include "cluster/backup_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,10 +3,10 @@
  * and the messages about certificates in protobuf. A value or an error; what is read
  * prints as a text that reads back the same. */
 #include "base/bug.h"
-#include "cluster/node_record.h"
-#include "cluster/node_state.h"
-#include "cluster/nodes.h"
 #include "cluster/stored_object.h"
+#include "membership/node_record.h"
+#include "membership/node_state.h"
+#include "membership/nodes.h"
 #include "pki/trust_notice.h"
 #include "service/pki_message.h"
 

@@ -9,11 +9,11 @@
  * refusal says its status. Who is nobody learns and changes nothing. Nothing is held afterwards. */
 #include <stdlib.h>
 
+#include "access/access_token.h"
 #include "api/api.h"
 #include "api/kind_stored.h"
 #include "base/bug.h"
 #include "base/memory.h"
-#include "cluster/access_token.h"
 #include "cluster/cluster_keys.h"
 #include "lang/json.h"
 #include "memory_connection.h"

@@ -4,7 +4,7 @@
 #include <openssl/err.h>
 
 #include "base/bug.h"
-#include "cluster/ssh_target.h"
+#include "membership/ssh_target.h"
 #include "pki/join_answer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "audit/audit.h"
 #include "base/bug.h"
-#include "cluster/audit.h"
 #include "store/keys.h"
 #include "sys/clock.h"
 

@@ -24,8 +24,8 @@
 #include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
-#include "cluster/roster.h"
 #include "far_store.h"
+#include "membership/roster.h"
 
 #define PREFIX STR("/eden")
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/bug.h"
-#include "cluster/roster.h"
+#include "membership/roster.h"
 
 static inline void ready_state_ignore(void *context)
 {

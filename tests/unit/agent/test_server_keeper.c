@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include "cluster/authority.h"
+#include "membership/authority.h"
 #include "net/world.h"
 
 typedef struct Fixture {

@@ -2,8 +2,8 @@
  * exchanged while connections stand. */
 #include "agent/trust.h"
 
-#include "cluster/node_state.h"
 #include "lang/json.h"
+#include "membership/node_state.h"
 #include "net/http_client.h"
 #include "net/world.h"
 #include "pki/ca.h"

@@ -5,7 +5,7 @@
 
 #include "api/kind_rows.h"
 #include "cluster/cluster_keys.h"
-#include "cluster/node_record.h"
+#include "membership/node_record.h"
 #include "ready_state.h"
 #include "unit.h"
 

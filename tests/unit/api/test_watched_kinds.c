@@ -2,8 +2,8 @@
 #include "api/watch_fixture.h"
 
 #include "cluster/cluster_keys.h"
-#include "cluster/node_record.h"
-#include "cluster/revoke.h"
+#include "membership/node_record.h"
+#include "membership/revoke.h"
 
 #define PREFIX STR("/eden")
 

@@ -5,7 +5,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
-#include "cluster/node_state.h"
+#include "membership/node_state.h"
 #include "net/http_server.h"
 #include "scratch.h"
 

@@ -1,7 +1,7 @@
 #include "run/node.h"
 
-#include "cluster/node_record.h"
-#include "cluster/watched_image.h"
+#include "membership/node_record.h"
+#include "membership/watched_image.h"
 #include "run/folder.h"
 
 static Value facts(Folder *folder)

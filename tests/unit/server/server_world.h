@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cluster/cluster_keys.h"
-#include "cluster/node_record.h"
 #include "lang/json.h"
+#include "membership/node_record.h"
 #include "net/grpc_client.h"
 #include "net/http_client.h"
 #include "net/world.h"

@@ -1,6 +1,6 @@
 #include "server/agent_files.h"
 
-#include "cluster/authority.h"
+#include "membership/authority.h"
 #include "pki/ca.h"
 #include "pki/credential.h"
 #include "scratch.h"

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "cluster/cluster_keys.h"
-#include "cluster/lost_settings.h"
-#include "cluster/node_record.h"
+#include "membership/lost_settings.h"
+#include "membership/node_record.h"
 #include "pki/credential.h"
 #include "scratch.h"
 #include "server/founding_inner.h"

@@ -1,6 +1,6 @@
 #include "server/own_files.h"
 
-#include "cluster/lost_settings.h"
+#include "membership/lost_settings.h"
 #include "scratch.h"
 #include "server/founding_inner.h"
 

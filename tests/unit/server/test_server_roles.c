@@ -1,6 +1,6 @@
 /* What tokens get whose roles are for some objects only, over TLS. */
-#include "cluster/audit.h"
-#include "cluster/browser_sessions.h"
+#include "access/browser_sessions.h"
+#include "audit/audit.h"
 #include "server_world.h"
 
 static const char none_of_yours[] = "not found, or not allowed by your roles";

@@ -1,0 +1,271 @@
+#include "access/access_rules.h"
+
+#include "base/suggest.h"
+#include "base/visible.h"
+#include "cluster/object_selector.h"
+
+/* --- Names and words ------------------------------------------------------------------------- */
+
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || ascii_is_digit(c);
+}
+
+bool access_role_name_check(Str name, Error *err)
+{
+    bool ok = name.len > 0 && name.len <= ROLE_NAME_MAX && is_name_char(name.data[0]) &&
+              is_name_char(name.data[name.len - 1]);
+    for (size_t i = 0; ok && i < name.len; i++) {
+        ok = is_name_char(name.data[i]) || name.data[i] == '-';
+    }
+    if (!ok) {
+        return error_set(
+            err, ERROR_INVALID,
+            "a role name consists of 1 to %d lowercase letters and digits, with '-' between them",
+            ROLE_NAME_MAX);
+    }
+    return access_role_builtin(name) == NULL ||
+           error_set(err, ERROR_INVALID, "the role '%" STR_FMT "' is built in", STR_ARG(name));
+}
+
+/* Of letters and '-', or "*". */
+static bool is_word(Str word)
+{
+    bool ok = word.len > 0 && word.len <= ACCESS_WORD_MAX;
+    for (size_t i = 0; ok && i < word.len; i++) {
+        ok = ascii_is_alpha(word.data[i]) || (word.data[i] == '-' && i > 0);
+    }
+    return ok || str_eq(word, STR("*"));
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+typedef struct Reader {
+    Arena *arena;
+    const AccessVocabulary *known;
+    RuleFaults *faults;
+    bool ok;
+} Reader;
+
+PRINTF_LIKE(3, 4)
+static void complain(Reader *reader, Str pointer, const char *format, ...)
+{
+    RuleFaults *faults = reader->faults;
+    reader->ok = false;
+    if (faults->count == ACCESS_FAULTS_MAX) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    faults->items[faults->count++] = (RuleFault){
+        .pointer = arena_copy(faults->arena, pointer),
+        .detail = arena_format_v(faults->arena, format, args),
+    };
+    va_end(args);
+}
+
+static Str below(Reader *reader, Str pointer, const char *word)
+{
+    return arena_format(reader->arena, "%" STR_FMT "/%s", STR_ARG(pointer), word);
+}
+
+static Str item_of(Reader *reader, Str pointer, uint32_t index)
+{
+    return arena_format(reader->arena, "%" STR_FMT "/%u", STR_ARG(pointer), index);
+}
+
+/* As it can be shown to somebody, whatever it is. */
+static const char *shown(Reader *reader, Str text)
+{
+    Buf visible = buf_make_in(reader->arena, BUF_UNLIMITED);
+    visible_put(&visible, str_slice(text, 0, 2 * ACCESS_WORD_MAX));
+    return buf_c(&visible);
+}
+
+static bool is_among(Str word, const Str *words, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (str_eq(word, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `what` is "verb" or "kind". */
+static void check_word(Reader *reader, Str pointer, const char *what, Str word)
+{
+    bool is_verb = what[0] == 'v';
+    const AccessVocabulary *known = reader->known;
+    if (!is_word(word)) {
+        complain(reader, pointer, "a %s must consist of letters, or be '*' for all; not '%s'", what,
+                 shown(reader, word));
+        return;
+    }
+    if (known == NULL || str_eq(word, STR("*"))) {
+        return;
+    }
+    const Str *words = is_verb ? known->verbs : known->kinds;
+    uint32_t count = is_verb ? known->verb_count : known->kind_count;
+    Str nearest;
+    if (is_among(word, words, count)) {
+        return;
+    }
+    if (suggest_best(word, words, count, &nearest)) {
+        complain(reader, pointer, "unknown %s '%" STR_FMT "'; did you mean '%" STR_FMT "'?", what,
+                 STR_ARG(word), STR_ARG(nearest));
+    } else {
+        Buf all = buf_make_in(reader->arena, BUF_UNLIMITED);
+        for (uint32_t i = 0; i < count; i++) {
+            buf_put_c(&all, ", ");
+            buf_put(&all, words[i]);
+        }
+        complain(reader, pointer, "unknown %s '%" STR_FMT "'; there are *%s", what, STR_ARG(word),
+                 buf_c(&all));
+    }
+}
+
+static const Str *read_words(Reader *reader, Str pointer, const char *what, Value list,
+                             uint32_t *count)
+{
+    *count = 0;
+    if (list.kind != VALUE_LIST || list.list->len == 0) {
+        complain(reader, pointer, "must be a list of %ss", what);
+        return NULL;
+    }
+    if (list.list->len > ACCESS_WORDS_MAX) {
+        complain(reader, pointer, "more than %d %ss", ACCESS_WORDS_MAX, what);
+        return NULL;
+    }
+    Str *words = ARENA_ARRAY(reader->arena, Str, list.list->len);
+    for (uint32_t i = 0; i < list.list->len; i++) {
+        Value item = list.list->items[i];
+        Str at = item_of(reader, pointer, i);
+        if (!value_is_string(item)) {
+            complain(reader, at, "a %s must be a string", what);
+            continue;
+        }
+        check_word(reader, at, what, value_str(item));
+        words[(*count)++] = arena_copy(reader->arena, value_str(item));
+    }
+    return words;
+}
+
+static void read_selector(Reader *reader, Str pointer, Value text, AccessRule *rule)
+{
+    if (!value_is_string(text)) {
+        complain(reader, pointer, "a selector must be a string, such as 'role=web'");
+        return;
+    }
+    if (text.len > ACCESS_SELECTOR_MAX) {
+        complain(reader, pointer, "a selector must have at most %d bytes", ACCESS_SELECTOR_MAX);
+        return;
+    }
+    if (text.len == 0) {
+        return; /* as if it were not there */
+    }
+    Problems problems;
+    problems_init(&problems, reader->arena);
+    rule->selector = arena_copy(reader->arena, value_str(text));
+    if (!object_selector_parse_as(reader->arena, STR("selector"), rule->selector, &rule->parsed,
+                                  &problems)) {
+        const Problem *first = &problems.items[0];
+        RuleFaults *faults = reader->faults;
+        uint32_t count = faults->count;
+        complain(reader, pointer, "%" STR_FMT "%s%" STR_FMT, STR_ARG(first->message),
+                 first->hint.len > 0 ? "; " : "", STR_ARG(first->hint));
+        if (faults->count > count) {
+            faults->items[count].column = first->column;
+        }
+    }
+}
+
+static void check_fields(Reader *reader, Str pointer, Value rule)
+{
+    static const Str fields[] = { STR("verbs"), STR("kinds"), STR("selector") };
+    for (uint32_t i = 0; i < rule.map->len; i++) {
+        Value key = rule.map->entries[i].key;
+        Str name = value_is_string(key) ? value_str(key) : STR("?"), nearest;
+        if (is_among(name, fields, COUNT_OF(fields))) {
+            continue;
+        }
+        if (suggest_best(name, fields, COUNT_OF(fields), &nearest)) {
+            complain(reader, pointer, "unknown field '%s' in a rule; did you mean '%" STR_FMT "'?",
+                     shown(reader, name), STR_ARG(nearest));
+        } else {
+            complain(reader, pointer,
+                     "unknown field '%s' in a rule; there are verbs, kinds and selector",
+                     shown(reader, name));
+        }
+    }
+}
+
+static void read_rule(Reader *reader, Str pointer, Value value, AccessRule *out)
+{
+    *out = (AccessRule){ 0 };
+    if (value.kind != VALUE_MAP) {
+        complain(reader, pointer,
+                 "a rule must be an object with verbs, kinds and an optional selector");
+        return;
+    }
+    check_fields(reader, pointer, value);
+    const Value *verbs = value_get(value, STR("verbs")), *kinds = value_get(value, STR("kinds")),
+                *selector = value_get(value, STR("selector"));
+    out->verbs = read_words(reader, below(reader, pointer, "verbs"), "verb",
+                            verbs == NULL ? value_null() : *verbs, &out->verb_count);
+    out->kinds = read_words(reader, below(reader, pointer, "kinds"), "kind",
+                            kinds == NULL ? value_null() : *kinds, &out->kind_count);
+    if (selector != NULL && selector->kind != VALUE_NULL) {
+        read_selector(reader, below(reader, pointer, "selector"), *selector, out);
+    }
+}
+
+bool access_role_parse(Arena *arena, Str name, Value rules, Str pointer,
+                       const AccessVocabulary *known, AccessRole *out, RuleFaults *faults)
+{
+    Reader reader = { .arena = arena, .known = known, .faults = faults, .ok = true };
+    if (rules.kind != VALUE_LIST) {
+        complain(&reader, pointer, "must be a list of rules");
+        return false;
+    }
+    if (rules.list->len > ACCESS_RULES_MAX) {
+        complain(&reader, pointer, "a role must have at most %d rules", ACCESS_RULES_MAX);
+        return false;
+    }
+    AccessRule *read = ARENA_ARRAY(arena, AccessRule, rules.list->len);
+    for (uint32_t i = 0; i < rules.list->len; i++) {
+        read_rule(&reader, item_of(&reader, pointer, i), rules.list->items[i], &read[i]);
+    }
+    if (!reader.ok) {
+        return false;
+    }
+    *out = (AccessRole){ arena_copy(arena, name), read, rules.list->len };
+    return true;
+}
+
+/* --- Writing --------------------------------------------------------------------------------- */
+
+static Value words_value(Arena *arena, const Str *words, uint32_t count)
+{
+    List *list = list_new(arena, count);
+    for (uint32_t i = 0; i < count; i++) {
+        list_push(arena, list, value_string(words[i]));
+    }
+    return value_list(list);
+}
+
+Value access_role_value(Arena *arena, const AccessRole *role)
+{
+    List *rules = list_new(arena, role->rule_count);
+    for (uint32_t i = 0; i < role->rule_count; i++) {
+        const AccessRule *rule = &role->rules[i];
+        Map *map = map_new(arena, 3);
+        map_set_str(arena, map, STR("verbs"), words_value(arena, rule->verbs, rule->verb_count));
+        map_set_str(arena, map, STR("kinds"), words_value(arena, rule->kinds, rule->kind_count));
+        if (rule->selector.len > 0) {
+            map_set_str(arena, map, STR("selector"), value_string(rule->selector));
+        }
+        list_push(arena, rules, value_map(map));
+    }
+    return value_list(rules);
+}

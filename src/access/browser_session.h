@@ -1,0 +1,58 @@
+/* Browser sessions: a cookie that scripts cannot read, used instead of a token. Pure except for
+ * the random numbers.
+ *
+ * The secret is 256 random bits; the store keeps a record under its hash. A request that
+ * changes something must also carry a second secret, derived from the first (SHA-256), which
+ * only our own pages can obtain: another site can make a browser send the cookie, but not that. */
+#pragma once
+
+#include "access/principal.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+
+#define BROWSER_COOKIE "__Host-eden-session"
+
+enum {
+    BROWSER_SECRET_BYTES = 32,
+    BROWSER_SECRET_TEXT = 52,
+    BROWSER_HASH_TEXT = 64,
+    BROWSER_CSRF_TEXT = 64,
+    BROWSER_COOKIES_MAX = 64, /* in one header */
+};
+
+#define BROWSER_IDLE_S  ((int64_t)2 * 3600)         /* without a request it ends */
+#define BROWSER_LIFE_MS ((int64_t)12 * 3600 * 1000) /* and then in any case */
+
+typedef struct BrowserSecret {
+    char text[BROWSER_SECRET_TEXT + 1];
+} BrowserSecret;
+
+MUST_CHECK bool browser_secret_make(BrowserSecret *out, Error *err);
+void browser_secret_clear(BrowserSecret *secret); /* wipes it */
+DEFINE_AUTO_CLEAR(BrowserSecret, browser_secret_clear)
+/* Out of a Cookie header. ERROR_NOT_FOUND: there is no cookie of ours. ERROR_INVALID: it stands there
+ * twice, or is none that we have made; the text of the error holds nothing of it. */
+MUST_CHECK bool browser_secret_from_cookies(Str header, BrowserSecret *out, Error *err);
+/* What the record is called. */
+void browser_secret_hash(const BrowserSecret *secret, char out[BROWSER_HASH_TEXT + 1]);
+/* What Eden-CSRF must say. */
+void browser_secret_csrf(const BrowserSecret *secret, char out[BROWSER_CSRF_TEXT + 1]);
+/* Takes equally long whatever differs. */
+bool browser_csrf_equal(Str said, const char csrf[BROWSER_CSRF_TEXT + 1]);
+/* "__Host-eden-session=…; Path=/; Secure; HttpOnly; SameSite=Strict", to be wiped. */
+void browser_cookie_set(const BrowserSecret *secret, Buf *out);
+/* What lets the browser forget it. */
+extern const char browser_cookie_gone[];
+
+/* What the store keeps, under the hash. */
+typedef struct BrowserRecord {
+    char credential[CREDENTIAL_ID_MAX + 1]; /* what it was made from, and ends with */
+    int64_t credential_made_ms;
+    int64_t created_ms;
+    int64_t expires_ms;
+} BrowserRecord;
+
+/* As JSON, "eden.browser/1". */
+void browser_record_print(const BrowserRecord *record, Buf *out);
+MUST_CHECK bool browser_record_read(Arena *arena, Str text, BrowserRecord *out, Error *err);

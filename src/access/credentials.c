@@ -1,0 +1,460 @@
+#include "access/credentials.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "access/access_token.h"
+#include "access/browser_sessions.h"
+#include "access/credential_items.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/suggest.h"
+#include "base/utc.h"
+#include "cluster/cluster_keys.h"
+
+enum {
+    KEEP_ALIVE_MS = 60 * 1000, /* a session in use is kept at most so often */
+    UNREADABLE_LOGGED = 20,    /* lines in the log; there may be any number of them */
+};
+
+struct Credentials {
+    ClusterStore at;
+    State *state;
+    CredentialsEvents events;
+    StateView view;
+    Arena own; /* keys */
+    char cluster[CLUSTER_NAME_MAX + 1];
+    Str keys[ITEM_KIND_COUNT]; /* what those of a kind start with */
+    NameTable tables[ITEM_KIND_COUNT];
+    uint32_t unreadable;
+    bool is_attached;
+    bool has_loss; /* somebody has lost something, and it was not told yet */
+};
+
+/* --- Tables ---------------------------------------------------------------------------------- */
+
+static void drop_all(NameTable tables[ITEM_KIND_COUNT])
+{
+    for (ItemKind kind = 0; kind < ITEM_KIND_COUNT; kind++) {
+        for (uint32_t i = 0; i < tables[kind].count; i++) {
+            item_free(kind, tables[kind].items[i]);
+        }
+        name_table_clear(&tables[kind]);
+    }
+}
+
+static void tell_unreadable(Credentials *credentials, Str key, const Error *err)
+{
+    if (credentials->unreadable++ < UNREADABLE_LOGGED) {
+        log_warning("cannot read an access record; skipping it", LOG_STR("key", key),
+                    LOG_C("why", err->text));
+    }
+}
+
+/* --- Following ------------------------------------------------------------------------------- */
+
+/* A record that cannot be read takes the place of the one before all the same. */
+static void take(Credentials *credentials, ItemKind kind, const StateEntry *entry, bool deleted)
+{
+    AUTO_CLEAR(Arena) arena;
+    NameTable *table = &credentials->tables[kind];
+    StoreKv kv = { .key = entry->key,
+                   .value = entry->value,
+                   .create_revision = entry->create_revision,
+                   .mod_revision = entry->mod_revision,
+                   .version = entry->version,
+                   .lease = entry->lease };
+    Str name;
+    void *item = NULL, *before;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!item_name(&arena, credentials->at.prefix, kind, entry->key, &name)) {
+        error_set(&err, ERROR_INVALID, "invalid name in the key");
+        tell_unreadable(credentials, entry->key, &err);
+        return;
+    }
+    if (!deleted && !item_read(kind, name, &kv, &item, &err)) {
+        tell_unreadable(credentials, entry->key, &err);
+    }
+    before = item == NULL ? name_table_take(table, name) : name_table_put(table, item);
+    item_free(kind, before);
+    credentials->has_loss = credentials->has_loss || before != NULL;
+}
+
+static void changed(void *context, const StateEntry *now, const StateEntry *before)
+{
+    Credentials *credentials = context;
+    const StateEntry *one = now != NULL ? now : before;
+    for (ItemKind kind = 0; kind < ITEM_KIND_COUNT; kind++) {
+        if (str_starts(one->key, credentials->keys[kind])) {
+            take(credentials, kind, one, now == NULL);
+        }
+    }
+}
+
+static void settled(void *context)
+{
+    Credentials *credentials = context;
+    if (credentials->has_loss && credentials->is_attached) {
+        credentials->has_loss = false;
+        credentials->events.changed(credentials->events.context);
+    }
+}
+
+Credentials *credentials_new(const ClusterStore *at, State *state, Str cluster,
+                             const CredentialsEvents *events)
+{
+    Credentials *credentials = memory_new(sizeof *credentials);
+    Arena *own = &credentials->own;
+    arena_init(own, ARENA_UNLIMITED);
+    credentials->at = *at;
+    credentials->at.prefix = arena_copy(own, at->prefix);
+    credentials->state = state;
+    credentials->events = *events;
+    snprintf(credentials->cluster, sizeof credentials->cluster, "%" STR_FMT, STR_ARG(cluster));
+    for (ItemKind kind = 0; kind < ITEM_KIND_COUNT; kind++) {
+        credentials->keys[kind] = item_keys(own, at->prefix, kind);
+    }
+    credentials->view = (StateView){ .kinds = STATE_KIND(KEY_OBJECT) | STATE_KIND(KEY_INTERNAL) |
+                                              STATE_KIND(KEY_BROWSER),
+                                     .changed = changed,
+                                     .settled = settled,
+                                     .context = credentials };
+    state_attach(state, &credentials->view);
+    credentials->is_attached = true;
+    return credentials;
+}
+
+void credentials_free(Credentials *credentials)
+{
+    if (credentials == NULL) {
+        return;
+    }
+    state_detach(credentials->state, &credentials->view);
+    drop_all(credentials->tables);
+    arena_clear(&credentials->own);
+    free(credentials);
+}
+
+/* --- Who is it ------------------------------------------------------------------------------- */
+
+/* `what` is "token", "certificate" or "session". */
+static bool check_expiry(const char *what, int64_t expires_ms, int64_t now_ms, Error *err)
+{
+    if (now_ms < expires_ms) {
+        return true;
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str moment = utc_text(&arena, expires_ms);
+    return error_set(err, ERROR_DENIED, "the %s expired at %" STR_FMT, what, STR_ARG(moment));
+}
+
+static const char *kind_word(ItemKind kind)
+{
+    return kind == ITEM_TOKEN ? "token" : "certificate";
+}
+
+static void describe(const ProofItem *item, ItemKind kind, Principal *out)
+{
+    *out = (Principal){ .kind = kind == ITEM_TOKEN ? PRINCIPAL_TOKEN : PRINCIPAL_CERTIFICATE,
+                        .credential_made_ms = item->created_ms,
+                        .expires_ms = item->expires_ms };
+    if (item->name[0] == '\0') {
+        /* It may stand in the certificate that is made from it. */
+        snprintf(out->name, sizeof out->name, "%s-%s", kind_word(kind), item->id.text);
+    } else {
+        snprintf(out->name, sizeof out->name, "%s", item->name);
+    }
+    principal_name_who(kind_word(kind), item->id.text, item->name, out);
+    snprintf(out->credential, sizeof out->credential, "%s:%s", kind_word(kind), item->id.text);
+    snprintf(out->roles, sizeof out->roles, "%s", item->roles);
+}
+
+static const char unknown_token[] = "invalid token, unknown or incomplete";
+
+bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t now_ms,
+                          Principal *out, Error *err)
+{
+    AUTO_CLEAR(AccessToken) token = { 0 };
+    char hash[ACCESS_TOKEN_HASH_TEXT + 1];
+    if (!access_token_parse(bearer, &token, err)) {
+        return error_set(err, ERROR_DENIED, "%s", unknown_token);
+    }
+    /* An id that nobody has takes as long as one that somebody has. */
+    const ProofItem *item = name_table_find(&credentials->tables[ITEM_TOKEN], str_from_c(token.id));
+    static const char nobody[ACCESS_TOKEN_HASH_TEXT + 1];
+    access_token_hash(&token, hash);
+    bool same = access_token_hash_equal(hash, item == NULL ? nobody : item->hash);
+    if (item == NULL || !same) {
+        return error_set(err, ERROR_DENIED, "%s", unknown_token);
+    }
+    if (!check_expiry("token", item->expires_ms, now_ms, err)) {
+        return false;
+    }
+    describe(item, ITEM_TOKEN, out);
+    return true;
+}
+
+bool credentials_by_certificate(const Credentials *credentials, const ShownUser *shown,
+                                int64_t now_ms, Principal *out, Error *err)
+{
+    if (!shown->has_user) {
+        return error_set(err, ERROR_DENIED, "not a user certificate");
+    }
+    if (strcmp(shown->user.cluster, credentials->cluster) != 0) {
+        return error_set(err, ERROR_DENIED, "'%s' is a user of cluster '%s', not of '%s'",
+                         shown->user.user, shown->user.cluster, credentials->cluster);
+    }
+    if (now_ms < shown->not_before_ms) {
+        return error_set(err, ERROR_DENIED, "the certificate is not valid yet");
+    }
+    if (!check_expiry("certificate", shown->not_after_ms, now_ms, err)) {
+        return false;
+    }
+    const ProofItem *item = name_table_find(&credentials->tables[ITEM_CERTIFICATE], shown->serial);
+    if (item == NULL || strcmp(item->name, shown->user.user) != 0) {
+        return error_set(err, ERROR_DENIED, "the certificate of '%s' was revoked",
+                         shown->user.user);
+    }
+    if (!check_expiry("certificate", item->expires_ms, now_ms, err)) {
+        return false;
+    }
+    describe(item, ITEM_CERTIFICATE, out);
+    return true;
+}
+
+/* What "token:ID" stands for; NULL: nothing any more. */
+static const ProofItem *find_proof(const Credentials *credentials, Str credential, int64_t made_ms,
+                                   ItemKind *kind)
+{
+    size_t colon = str_find(credential, STR(":"), 0);
+    Str word = str_slice(credential, 0, colon);
+    *kind = str_eq(word, STR("token")) ? ITEM_TOKEN : ITEM_CERTIFICATE;
+    if (colon == STR_NOT_FOUND || !str_eq_c(word, kind_word(*kind))) {
+        return NULL;
+    }
+    const ProofItem *item =
+        name_table_find(&credentials->tables[*kind], str_from_offset(credential, colon + 1));
+    return item != NULL && item->created_ms == made_ms ? item : NULL;
+}
+
+/* The session is the credential that it was made from, for as long as both last. */
+static bool describe_session(const Credentials *credentials, const SessionItem *session,
+                             int64_t now_ms, Principal *out, Error *err)
+{
+    ItemKind kind;
+    const ProofItem *item = find_proof(credentials, str_from_c(session->credential),
+                                       session->credential_made_ms, &kind);
+    if (item == NULL) {
+        return error_set(err, ERROR_DENIED, "the credential of this session was revoked");
+    }
+    if (!check_expiry("session", session->expires_ms, now_ms, err) ||
+        !check_expiry(kind_word(kind), item->expires_ms, now_ms, err)) {
+        return false;
+    }
+    describe(item, kind, out);
+    out->kind = PRINCIPAL_SESSION;
+    principal_name_who(kind == ITEM_TOKEN ? "session of token" : "session of certificate",
+                       item->id.text, item->name, out);
+    memcpy(out->session, session->hash.text, sizeof out->session);
+    if (session->expires_ms < out->expires_ms) {
+        out->expires_ms = session->expires_ms;
+    }
+    return true;
+}
+
+static bool no_session(Error *err)
+{
+    return error_set(err, ERROR_DENIED, "the session has expired; log in again");
+}
+
+static void kept(void *context, const StoreLease *lease, const Error *err)
+{
+}
+
+bool credentials_by_session(Credentials *credentials, const BrowserSecret *secret, int64_t now_ms,
+                            Principal *out, Error *err)
+{
+    char hash[BROWSER_HASH_TEXT + 1];
+    Error ignored;
+    browser_secret_hash(secret, hash);
+    SessionItem *session = name_table_find(&credentials->tables[ITEM_SESSION], str_from_c(hash));
+    if (session == NULL) {
+        return no_session(err);
+    }
+    if (!describe_session(credentials, session, now_ms, out, err)) {
+        return false;
+    }
+    int64_t loop_ms = loop_now_ms(credentials->at.loop);
+    bool is_due = session->kept_ms == 0 || loop_ms - session->kept_ms >= KEEP_ALIVE_MS;
+    if (session->lease != 0 && is_due &&
+        store_lease_keep_alive(credentials->at.store, session->lease, kept, NULL, &ignored)) {
+        session->kept_ms = loop_ms;
+    }
+    return true;
+}
+
+bool credentials_check(const Credentials *credentials, Principal *principal, int64_t now_ms,
+                       Error *err)
+{
+    ItemKind kind;
+    if (principal->kind == PRINCIPAL_LOCAL) {
+        return true;
+    }
+    if (principal->kind == PRINCIPAL_SESSION) {
+        const SessionItem *session =
+            name_table_find(&credentials->tables[ITEM_SESSION], str_from_c(principal->session));
+        return session == NULL ? no_session(err)
+                               : describe_session(credentials, session, now_ms, principal, err);
+    }
+    const ProofItem *item = find_proof(credentials, str_from_c(principal->credential),
+                                       principal->credential_made_ms, &kind);
+    if (item == NULL) {
+        return error_set(err, ERROR_DENIED, "the %s was revoked",
+                         principal_kind_name(principal->kind));
+    }
+    if (!check_expiry(kind_word(kind), item->expires_ms, now_ms, err)) {
+        return false;
+    }
+    describe(item, kind, principal);
+    return true;
+}
+
+/* --- What may they do ------------------------------------------------------------------------ */
+
+/* NULL: there is none. Built-in ones first. Valid until the loop's next turn. */
+static const AccessRole *credentials_role(const Credentials *credentials, Str name)
+{
+    const AccessRole *builtin = access_role_builtin(name);
+    if (builtin != NULL) {
+        return builtin;
+    }
+    const RoleItem *item = name_table_find(&credentials->tables[ITEM_ROLE], name);
+    return item == NULL ? NULL : &item->role;
+}
+
+static uint32_t roles_of(const Credentials *credentials, const Principal *principal,
+                         const AccessRole *out[ROLES_MAX])
+{
+    Str rest = str_from_c(principal->roles), name;
+    uint32_t count = 0;
+    while (count < ROLES_MAX && role_names_next(&rest, &name)) {
+        const AccessRole *role = credentials_role(credentials, name);
+        if (role != NULL) {
+            out[count++] = role;
+        }
+    }
+    return count;
+}
+
+void credentials_decide(const Credentials *credentials, const Principal *principal, Str verb,
+                        Str kind, AccessDecision *out)
+{
+    const AccessRole *roles[ROLES_MAX];
+    uint32_t count = roles_of(credentials, principal, roles);
+    access_decide(roles, count, verb, kind, out);
+}
+
+static bool no_role(const Credentials *credentials, Str name, Error *err)
+{
+    Suggest suggest = suggest_make(name);
+    Str nearest;
+    for (uint32_t i = 0; access_roles_builtin[i] != NULL; i++) {
+        suggest_offer(&suggest, access_roles_builtin[i]->name);
+    }
+    const NameTable *table = &credentials->tables[ITEM_ROLE];
+    for (uint32_t i = 0; i < table->count; i++) {
+        suggest_offer(&suggest, ((const RoleItem *)table->items[i])->role.name);
+    }
+    bool found = suggest_found(&suggest, &nearest);
+    return error_set(err, ERROR_INVALID, "role '%" STR_FMT "' not found%s%" STR_FMT "%s",
+                     STR_ARG(name), found ? "; did you mean '" : "",
+                     STR_ARG(found ? nearest : STR_EMPTY), found ? "'?" : "");
+}
+
+bool credentials_may_grant(const Credentials *credentials, const Principal *principal,
+                           const Str *roles, uint32_t count, Error *err)
+{
+    const AccessRole *holder[ROLES_MAX];
+    uint32_t holder_count = roles_of(credentials, principal, holder);
+    RoleNames names;
+    if (!role_names_make(roles, count, &names, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const AccessRole *wanted = credentials_role(credentials, roles[i]);
+        if (wanted == NULL) {
+            return no_role(credentials, roles[i], err);
+        }
+        if (!access_covers(holder, holder_count, wanted, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool credentials_may_define(const Credentials *credentials, const Principal *principal,
+                            const AccessRole *role, Error *err)
+{
+    const AccessRole *holder[ROLES_MAX];
+    uint32_t count = roles_of(credentials, principal, holder);
+    return access_covers(holder, count, role, err);
+}
+
+static bool names_role(const ProofItem *item, Str role)
+{
+    Str rest = str_from_c(item->roles), name;
+    while (role_names_next(&rest, &name)) {
+        if (str_eq(name, role)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What has roles, in the order of the keys. */
+static const ItemKind granted[CREDENTIALS_GRANT_KEYS] = { ITEM_TOKEN, ITEM_CERTIFICATE };
+
+void credentials_grant_keys(Arena *arena, Str prefix, Str out[CREDENTIALS_GRANT_KEYS])
+{
+    out[0] = cluster_key_access_token_grants(arena, prefix);
+    out[1] = cluster_key_user_certificate_grants(arena, prefix);
+}
+
+bool credentials_role_unused(const Credentials *credentials, Str role,
+                             const int64_t revisions[CREDENTIALS_GRANT_KEYS], int64_t now_ms,
+                             Error *err)
+{
+    uint32_t uses = 0;
+    const char *what = "", *id = ""; /* one of them */
+    for (uint32_t i = 0; i < CREDENTIALS_GRANT_KEYS; i++) {
+        const NameTable *table = &credentials->tables[granted[i]];
+        if (state_age(credentials->state).revision < revisions[i]) {
+            return error_set(err, ERROR_CONFLICT,
+                             "tokens or certificates are being created; try again");
+        }
+        for (uint32_t k = 0; k < table->count; k++) {
+            const ProofItem *item = table->items[k];
+            if (now_ms < item->expires_ms && names_role(item, role)) {
+                uses++;
+                what = kind_word(granted[i]);
+                id = item->id.text;
+            }
+        }
+    }
+    return uses == 0 || error_set(err, ERROR_CONFLICT,
+                                  "the role is in use by %u token%s or user certificate%s, such as "
+                                  "the %s '%s'; revoke %s first",
+                                  uses, uses == 1 ? "" : "s", uses == 1 ? "" : "s", what, id,
+                                  uses == 1 ? "it" : "them");
+}
+
+CredentialsCounts credentials_counts(const Credentials *credentials)
+{
+    return (CredentialsCounts){ .tokens = credentials->tables[ITEM_TOKEN].count,
+                                .certificates = credentials->tables[ITEM_CERTIFICATE].count,
+                                .sessions = credentials->tables[ITEM_SESSION].count,
+                                .roles = credentials->tables[ITEM_ROLE].count,
+                                .unreadable = credentials->unreadable };
+}

@@ -1,0 +1,88 @@
+#include "access/role_names.h"
+
+#include "base/json_text.h"
+
+bool role_names_next(Str *rest, Str *out)
+{
+    return rest->len > 0 && str_split_next(rest, ' ', out);
+}
+
+/* As a role can be called, built in or not. */
+static bool is_role_name(Str name, Error *err)
+{
+    return access_role_builtin(name) != NULL || access_role_name_check(name, err);
+}
+
+static bool has_name(const RoleNames *names, Str name)
+{
+    Str rest = str_from_c(names->text), one;
+    while (role_names_next(&rest, &one)) {
+        if (str_eq(one, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool role_names_make(const Str *names, uint32_t count, RoleNames *out, Error *err)
+{
+    RoleNames made = { 0 };
+    size_t used = 0;
+    if (count == 0 || count > ROLES_MAX) {
+        return error_set(err, ERROR_INVALID, "1 to %d roles must be given", ROLES_MAX);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_role_name(names[i], err)) {
+            return false;
+        }
+        if (has_name(&made, names[i])) {
+            return error_set(err, ERROR_INVALID, "the role '%" STR_FMT "' is given twice",
+                             STR_ARG(names[i]));
+        }
+        if (i > 0) {
+            made.text[used++] = ' ';
+        }
+        memcpy(made.text + used, names[i].data, names[i].len);
+        used += names[i].len;
+    }
+    *out = made;
+    return true;
+}
+
+bool role_names_read(Value list, RoleNames *out, Error *err)
+{
+    Str names[ROLES_MAX];
+    if (list.kind != VALUE_LIST || list.list->len > ROLES_MAX) {
+        return error_set(err, ERROR_INVALID, "'roles' must be a list of 1 to %d names", ROLES_MAX);
+    }
+    for (uint32_t i = 0; i < list.list->len; i++) {
+        if (!value_is_string(list.list->items[i])) {
+            return error_set(err, ERROR_INVALID, "a role name must be a string");
+        }
+        names[i] = value_str(list.list->items[i]);
+    }
+    return role_names_make(names, list.list->len, out, err);
+}
+
+void role_names_print(const char *text, Buf *out)
+{
+    Str rest = str_from_c(text), one;
+    buf_put_char(out, '[');
+    for (bool first = true; role_names_next(&rest, &one); first = false) {
+        buf_put_c(out, first ? "" : ",");
+        json_text_put(out, one);
+    }
+    buf_put_char(out, ']');
+}
+
+static bool decode(Arena *arena, Value list, void *member, Error *err)
+{
+    return role_names_read(list, member, err);
+}
+
+static void encode(const void *member, Buf *out)
+{
+    role_names_print(((const RoleNames *)member)->text, out);
+}
+
+const RecordCodec role_names_codec = { decode, encode };

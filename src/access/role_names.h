@@ -1,0 +1,26 @@
+/* A list of role names, as one string with spaces between them. Pure. */
+#pragma once
+
+#include "access/access_rules.h"
+#include "base/buf.h"
+#include "lang/record.h"
+
+enum {
+    ROLE_NAMES_TEXT = ROLES_MAX * (ROLE_NAME_MAX + 1) - 1,
+};
+
+typedef struct RoleNames {
+    char text[ROLE_NAMES_TEXT + 1];
+} RoleNames;
+
+/* From names; none twice, at least one. Whether there are such roles is another question. Fails with
+ * ERROR_INVALID. */
+MUST_CHECK bool role_names_make(const Str *names, uint32_t count, RoleNames *out, Error *err);
+/* From a list of texts. */
+MUST_CHECK bool role_names_read(Value list, RoleNames *out, Error *err);
+/* As a list of JSON. */
+void role_names_print(const char *text, Buf *out);
+/* A RoleNames as a list of texts. */
+extern const RecordCodec role_names_codec;
+/* Walks them: start with `*rest` the whole text. */
+bool role_names_next(Str *rest, Str *out);

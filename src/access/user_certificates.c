@@ -1,0 +1,157 @@
+#include "access/user_certificates.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hex.h"
+#include "base/json_text.h"
+#include "base/memory.h"
+#include "cluster/cluster_keys.h"
+#include "pki/ca.h"
+#include "pki/csr.h"
+
+enum {
+    RECORD_MAX = 8 << 10, /* bytes of JSON */
+};
+
+/* --- Records --------------------------------------------------------------------------------- */
+
+static bool check_serial(Str serial, Error *err)
+{
+    return (serial.len == SERIAL_OURS && hex_is(serial)) ||
+           error_set(err, ERROR_INVALID, "a serial number must have %d digits (0-9, a-f)",
+                     SERIAL_OURS);
+}
+
+static bool check_record(const void *record, Error *err)
+{
+    const UserCertificateRecord *certificate = record;
+    return certificate->expires_ms >= certificate->created_ms ||
+           error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
+}
+
+/* Written once: what a newer server wrote beside these stays in the store. */
+static const RecordField certificate_fields[] = {
+    { "serial", RECORD_TEXT, RECORD_CHARS_AT(UserCertificateRecord, serial), .is_required = true,
+      .check_text = check_serial, .help = "serial number" },
+    { "user", RECORD_TEXT, RECORD_CHARS_AT(UserCertificateRecord, user), .is_required = true,
+      .check_text = user_name_check, .help = "name of the user" },
+    { "roles", RECORD_TEXT,
+      RECORD_CODED_AT(UserCertificateRecord, roles, RoleNames, role_names_codec),
+      .shape = RECORD_LIST, .is_required = true, .help = "roles of the user" },
+    { "made_by", RECORD_TEXT, RECORD_CHARS_AT(UserCertificateRecord, made_by), .is_required = true,
+      .help = "who created it" },
+    { "created_ms", RECORD_INT, RECORD_INT_AT(UserCertificateRecord, created_ms),
+      .is_required = true, .max = INT64_MAX, .help = "when it was created" },
+    { "expires_ms", RECORD_INT, RECORD_INT_AT(UserCertificateRecord, expires_ms),
+      .is_required = true, .max = INT64_MAX, .help = "when it expires" },
+    { 0 },
+};
+
+static const RecordFormat certificate_format = {
+    .format = "eden.user-certificate/1",
+    .what = "the record of a user's certificate",
+    .fields = certificate_fields,
+    .size = sizeof(UserCertificateRecord),
+    .text_max = RECORD_MAX,
+    .check = check_record,
+};
+
+bool user_certificate_record_read(Arena *arena, Str text, UserCertificateRecord *out, Error *err)
+{
+    return record_read(&certificate_format, arena, text, RECORD_STORED, out, err);
+}
+
+static bool read_record(Arena *arena, Str text, void *out, Error *err)
+{
+    return user_certificate_record_read(arena, text, out, err);
+}
+
+const CredentialRecords user_certificate_records = {
+    .one = "user certificate",
+    .many = "user certificates",
+    .max = USER_CERTIFICATES_MAX,
+    .size = sizeof(UserCertificateRecord),
+    .id = offsetof(UserCertificateRecord, serial),
+    .expires_ms = offsetof(UserCertificateRecord, expires_ms),
+    .key = cluster_key_user_certificate,
+    .all = cluster_key_user_certificate_all,
+    .check = check_serial,
+    .read = read_record,
+    .grants = cluster_key_user_certificate_grants,
+};
+
+/* --- Issuing --------------------------------------------------------------------------------- */
+
+typedef struct Issuing {
+    Arena arena;
+    Certificate own;
+    Certified certified;
+    UserCertificateRecord record;
+    UserCertificateIssued *done;
+    void *context;
+} Issuing;
+
+static void issuing_end(void *context, int64_t revision, const Error *err)
+{
+    Issuing *issuing = context;
+    bool ok = err == NULL;
+    CredentialEntry entry = { .id = str_from_c(issuing->record.serial),
+                              .revision = revision,
+                              .record = &issuing->record };
+    issuing->done(issuing->context, ok ? &issuing->certified : NULL, ok ? &entry : NULL, err);
+    arena_clear(&issuing->arena);
+    free(issuing);
+}
+
+static bool issue(const CertifySettings *settings, const UserCertificateWish *wish,
+                  Issuing *issuing, Error *err)
+{
+    Arena *arena = &issuing->arena;
+    UserCertificateRecord *record = &issuing->record;
+    UserGrant grant = { .now_ms = loop_wall_ms(settings->at.loop), .life_ms = wish->life_ms };
+    if (settings->cas == NULL) {
+        return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
+    }
+    if (!role_names_make(wish->roles, wish->role_count, &record->roles, err) ||
+        !user_identity_make(settings->cluster, wish->user, &grant.identity, err) ||
+        !csr_read(wish->csr, &grant.key, err) ||
+        !ca_issue_user(arena, settings->cas->issuer, &grant, &issuing->own, err)) {
+        return false;
+    }
+    Buf bundle = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < settings->cas->trusted.count; i++) {
+        buf_put(&bundle, certificate_pem(arena, &settings->cas->trusted.items[i]));
+    }
+    issuing->certified = (Certified){ .certificate = certificate_pem(arena, &issuing->own),
+                                      .bundle = buf_str(&bundle),
+                                      .own = &issuing->own };
+    memcpy(record->serial, issuing->own.serial, sizeof record->serial);
+    memcpy(record->user, grant.identity.user, sizeof record->user);
+    snprintf(record->made_by, sizeof record->made_by, "%" STR_FMT, STR_ARG(wish->made_by));
+    record->created_ms = grant.now_ms;
+    record->expires_ms = issuing->own.not_after_ms;
+    return true;
+}
+
+void user_certificate_issue(const CertifySettings *settings, const UserCertificateWish *wish,
+                            UserCertificateIssued *done, void *context)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    Issuing *issuing = memory_new(sizeof *issuing);
+    Error err;
+    arena_init(&issuing->arena, ARENA_UNLIMITED);
+    issuing->done = done;
+    issuing->context = context;
+    if (!issue(settings, wish, issuing, &err)) {
+        issuing_end(issuing, 0, &err);
+        return;
+    }
+    record_print(&certificate_format, &issuing->record, &text);
+    credential_records_add(&settings->at, &user_certificate_records,
+                           &(CredentialDraft){ .id = str_from_c(issuing->record.serial),
+                                               .text = buf_str(&text),
+                                               .roles = &issuing->record.roles },
+                           issuing_end, issuing);
+}

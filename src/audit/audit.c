@@ -1,0 +1,633 @@
+#include "audit/audit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/cluster_read.h"
+
+enum {
+    BOUNDED_KEPT = 256,
+    BOUNDED_MS = 60 * 1000,
+    VERIFY_PAGE = 500,
+};
+
+typedef struct Waiting Waiting;
+struct Waiting {
+    Arena arena;
+    AuditEntry entry;
+    AuditDone *done;
+    void *context;
+    Waiting *next;
+};
+
+typedef struct Queue {
+    Waiting *first, *last;
+    uint32_t count;
+} Queue;
+
+typedef struct Bounded {
+    char credential[CREDENTIAL_ID_MAX + 1]; /* empty: free */
+    int64_t since_ms;
+    uint32_t counts[AUDIT_BOUNDED_COUNT]; /* since then */
+} Bounded;
+
+/* Who wants to know whether the log is whole. */
+typedef struct Asker {
+    AuditVerified *done;
+    void *context;
+    struct Asker *next;
+} Asker;
+
+struct Audit {
+    ClusterStore at;
+    Arena own;
+    Str head_key;
+    struct Verifying *verifying; /* the one under way, or NULL */
+    Asker *askers;               /* of the next one */
+    AuditHead head;
+    Arena head_arena;
+    int64_t head_revision; /* 0: there is none yet */
+    bool head_is_known;
+    Queue waiting, flying;
+    bool is_busy; /* the store has something of ours, or somebody is being told */
+    bool is_freed;
+    Bounded bounded[BOUNDED_KEPT];
+};
+
+static const Error stopping = { ERROR_UNAVAILABLE, "the server is stopping" };
+
+/* --- Queues ---------------------------------------------------------------------------------- */
+
+static void queue_add(Queue *queue, Waiting *waiting)
+{
+    waiting->next = NULL;
+    if (queue->last == NULL) {
+        queue->first = waiting;
+    } else {
+        queue->last->next = waiting;
+    }
+    queue->last = waiting;
+    queue->count++;
+}
+
+static Waiting *queue_take(Queue *queue)
+{
+    Waiting *first = queue->first;
+    if (first != NULL) {
+        queue->first = first->next;
+        queue->last = queue->first == NULL ? NULL : queue->last;
+        queue->count--;
+    }
+    return first;
+}
+
+/* Behind the other, which takes all. */
+static void queue_join(Queue *queue, Queue *other)
+{
+    for (Waiting *one = queue_take(other); one != NULL; one = queue_take(other)) {
+        queue_add(queue, one);
+    }
+}
+
+static void waiting_free(Waiting *waiting)
+{
+    arena_clear(&waiting->arena);
+    free(waiting);
+}
+
+/* Tells all of the queue. Whoever is told may append more, or free the log. */
+static void tell(Queue *queue, const Error *err)
+{
+    for (Waiting *one = queue_take(queue); one != NULL; one = queue_take(queue)) {
+        if (one->done != NULL) {
+            one->done(one->context, err == NULL ? one->entry.sequence : 0, err);
+        }
+        waiting_free(one);
+    }
+}
+
+/* Takes them all. Whoever is told may free the log. */
+static void tell_askers(Asker *askers, const AuditChain *chain, const Error *err)
+{
+    for (Asker *next; askers != NULL; askers = next) {
+        next = askers->next;
+        askers->done(askers->context, chain, err);
+        free(askers);
+    }
+}
+
+/* --- Writing --------------------------------------------------------------------------------- */
+
+static void audit_destroy(Audit *audit)
+{
+    arena_clear(&audit->own);
+    arena_clear(&audit->head_arena);
+    free(audit);
+}
+
+static void pump(Audit *audit);
+
+/* Those under way are told, and the log goes on, unless it was freed, perhaps by one of them. */
+static void finish(Audit *audit, const Error *err)
+{
+    Queue told = audit->flying;
+    audit->flying = (Queue){ 0 };
+    tell(&told, err);
+    audit->is_busy = false;
+    if (audit->is_freed) {
+        audit_destroy(audit);
+    } else {
+        pump(audit);
+    }
+}
+
+/* Whatever the reason is, for who waits it means that nothing may be done at present. */
+static void refuse(Audit *audit, const Error *why)
+{
+    Error err;
+    error_set(&err, ERROR_UNAVAILABLE, "cannot write the audit log: %s", why->text);
+    audit->head_is_known = false;
+    queue_join(&audit->flying, &audit->waiting);
+    finish(audit, &err);
+}
+
+static bool take_head(Audit *audit, const StoreOpReply *reply, Error *err)
+{
+    arena_clear(&audit->head_arena);
+    audit_head_init(&audit->head);
+    audit->head_revision = 0;
+    if (reply->kv_count > 0) {
+        if (!audit_head_read(&audit->head_arena, reply->kvs[0].value, &audit->head, err)) {
+            return false;
+        }
+        audit->head_revision = reply->kvs[0].mod_revision;
+    }
+    audit->head_is_known = true;
+    return true;
+}
+
+static void written(void *context, const StoreReply *reply, const Error *err)
+{
+    Audit *audit = context;
+    Error failure;
+    if (err != NULL) {
+        refuse(audit, err);
+        return;
+    }
+    if (reply->succeeded) {
+        audit->head.sequence = audit->flying.last->entry.sequence;
+        memcpy(audit->head.hash, audit->flying.last->entry.hash.data, AUDIT_HASH_TEXT);
+        audit->head_revision = reply->revision;
+        finish(audit, NULL);
+        return;
+    }
+    /* Somebody else has appended: behind theirs, then. */
+    if (audit->is_freed) {
+        refuse(audit, &stopping);
+    } else if (!take_head(audit, &reply->ops[0], &failure)) {
+        refuse(audit, &failure);
+    } else {
+        Queue again = audit->flying;
+        audit->flying = (Queue){ 0 };
+        queue_join(&again, &audit->waiting);
+        audit->waiting = again;
+        audit->is_busy = false;
+        pump(audit);
+    }
+}
+
+/* Gives each its place in the chain. */
+static Str link_entry(Arena *arena, Waiting *waiting, AuditHead *head)
+{
+    char hash[AUDIT_HASH_TEXT + 1];
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    waiting->entry.sequence = head->sequence + 1;
+    waiting->entry.previous = str_from(head->hash, AUDIT_HASH_TEXT);
+    audit_entry_print(&waiting->entry, &text, hash);
+    waiting->entry.hash = arena_copy(&waiting->arena, str_from(hash, AUDIT_HASH_TEXT));
+    head->sequence++;
+    memcpy(head->hash, hash, sizeof head->hash);
+    return buf_str(&text);
+}
+
+static bool write_batch(Audit *audit, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    StoreOp ops[AUDIT_BATCH_MAX + 1];
+    uint32_t count = 0;
+    AuditHead head = audit->head;
+    arena_init(&arena, ARENA_UNLIMITED);
+    while (count < AUDIT_BATCH_MAX && audit->waiting.count > 0) {
+        Waiting *one = queue_take(&audit->waiting);
+        queue_add(&audit->flying, one);
+        Str text = link_entry(&arena, one, &head);
+        ops[count++] =
+            (StoreOp){ .kind = STORE_PUT,
+                       .key = cluster_key_audit(&arena, audit->at.prefix, one->entry.sequence),
+                       .value = text };
+    }
+    Buf text = buf_make_in(&arena, BUF_UNLIMITED);
+    audit_head_print(&head, &text);
+    ops[count++] = (StoreOp){ .kind = STORE_PUT, .key = audit->head_key, .value = buf_str(&text) };
+    StoreCompare compare = { .target = STORE_MOD_REVISION,
+                             .relation = STORE_EQUAL,
+                             .key = audit->head_key,
+                             .number = audit->head_revision };
+    StoreOp look = { .kind = STORE_RANGE, .key = audit->head_key };
+    StoreTxn txn = { .urgent = true, /* what frees room is recorded first */
+                     .compares = &compare,
+                     .compare_count = 1,
+                     .success = ops,
+                     .success_count = count,
+                     .failure = &look,
+                     .failure_count = 1 };
+    return store_txn_sure(audit->at.store, &txn, written, audit, err);
+}
+
+static void looked(void *context, const StoreReply *reply, const Error *err)
+{
+    Audit *audit = context;
+    Error failure;
+    if (err != NULL) {
+        refuse(audit, err);
+    } else if (audit->is_freed) {
+        refuse(audit, &stopping);
+    } else if (!take_head(audit, &reply->ops[0], &failure)) {
+        refuse(audit, &failure);
+    } else {
+        audit->is_busy = false;
+        pump(audit);
+    }
+}
+
+static void pump(Audit *audit)
+{
+    Error err;
+    if (audit->is_busy || audit->waiting.count == 0) {
+        return;
+    }
+    audit->is_busy = true;
+    bool ok = audit->head_is_known
+                  ? write_batch(audit, &err)
+                  : store_get(audit->at.store, audit->head_key, looked, audit, &err);
+    if (!ok) {
+        refuse(audit, &err);
+    }
+}
+
+Audit *audit_new(const ClusterStore *at)
+{
+    Audit *audit = memory_new(sizeof *audit);
+    arena_init(&audit->own, ARENA_UNLIMITED);
+    arena_init(&audit->head_arena, ARENA_UNLIMITED);
+    audit->at = *at;
+    audit->at.prefix = arena_copy(&audit->own, at->prefix);
+    audit->head_key = cluster_key_audit_head(&audit->own, at->prefix);
+    return audit;
+}
+
+static void verifying_leave(struct Verifying *verifying);
+
+void audit_free(Audit *audit)
+{
+    if (audit == NULL) {
+        return;
+    }
+    verifying_leave(TAKE(audit->verifying));
+    Asker *askers = TAKE(audit->askers);
+    Queue told = audit->waiting;
+    audit->waiting = (Queue){ 0 };
+    bool is_busy = audit->is_busy;
+    audit->is_freed = true;
+    tell(&told, &stopping);
+    tell_askers(askers, NULL, &stopping);
+    if (!is_busy) {
+        audit_destroy(audit);
+    }
+}
+
+static Str copy_cut(Arena *arena, Str text, size_t max)
+{
+    return arena_copy(arena, str_slice(text, 0, max + 1)); /* the byte more tells where to cut */
+}
+
+void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *context)
+{
+    Error err;
+    if (audit->is_freed || audit->waiting.count >= AUDIT_WAITING_MAX) {
+        error_set(&err, ERROR_UNAVAILABLE,
+                  "too many entries are waiting to be written to the audit log");
+        if (done != NULL) {
+            done(context, 0, &err);
+        }
+        return;
+    }
+    Waiting *waiting = memory_new(sizeof *waiting);
+    Arena *arena = &waiting->arena;
+    arena_init(arena, ARENA_UNLIMITED);
+    waiting->done = done;
+    waiting->context = context;
+    waiting->entry = (AuditEntry){
+        .time_ms = loop_wall_ms(audit->at.loop),
+        .who = copy_cut(arena, entry->who, PRINCIPAL_WHO_MAX),
+        .by = entry->by,
+        .address = copy_cut(arena, entry->address, AUDIT_WORD_MAX),
+        .verb = copy_cut(arena, entry->verb, AUDIT_WORD_MAX),
+        .kind = copy_cut(arena, entry->kind, AUDIT_WORD_MAX),
+        .name = copy_cut(arena, entry->name, AUDIT_NAME_MAX),
+        .reason = copy_cut(arena, entry->reason, AUDIT_REASON_MAX),
+        .request = copy_cut(arena, entry->request, AUDIT_WORD_MAX),
+        .outcome = entry->outcome,
+        .detail = copy_cut(arena, entry->detail, AUDIT_REASON_MAX),
+    };
+    queue_add(&audit->waiting, waiting);
+    pump(audit);
+}
+
+/* Its place, which may have been that of the one heard of longest ago. */
+static Bounded *find_bounded(Audit *audit, Str credential)
+{
+    Bounded *place = &audit->bounded[0];
+    for (uint32_t i = 0; i < BOUNDED_KEPT; i++) {
+        Bounded *one = &audit->bounded[i];
+        if (one->credential[0] != '\0' && str_eq_c(credential, one->credential)) {
+            return one;
+        }
+        if (place->credential[0] != '\0' &&
+            (one->credential[0] == '\0' || one->since_ms < place->since_ms)) {
+            place = one;
+        }
+    }
+    *place = (Bounded){ .since_ms = INT64_MIN / 2 };
+    snprintf(place->credential, sizeof place->credential, "%" STR_FMT, STR_ARG(credential));
+    return place;
+}
+
+AuditRoom audit_room(Audit *audit, Str credential, AuditBounded what)
+{
+    static const uint32_t most[AUDIT_BOUNDED_COUNT] = {
+        [AUDIT_BOUNDED_READ] = 1,
+        [AUDIT_BOUNDED_CHANGE] = AUDIT_DENIED_CHANGES,
+        [AUDIT_BOUNDED_SESSION] = AUDIT_SESSIONS,
+        [AUDIT_BOUNDED_FULL] = AUDIT_DENIED_CHANGES,
+    };
+    int64_t now_ms = loop_now_ms(audit->at.loop);
+    Bounded *place = find_bounded(audit, credential);
+    if (now_ms - place->since_ms >= BOUNDED_MS) {
+        place->since_ms = now_ms;
+        memset(place->counts, 0, sizeof place->counts);
+    }
+    uint32_t *count = &place->counts[what];
+    if (*count == most[what]) {
+        return AUDIT_ROOM_NONE;
+    }
+    return ++*count == most[what] ? AUDIT_ROOM_LAST : AUDIT_ROOM_MORE;
+}
+
+Str audit_last_detail(Arena *arena, Str detail)
+{
+    return arena_join(arena, detail, detail.len > 0 ? STR(" ") : STR_EMPTY,
+                      STR("(more of these within this minute are not recorded)"));
+}
+
+/* --- Listing --------------------------------------------------------------------------------- */
+
+/* The sequence of a key; false for what is none of the log. */
+static bool sequence_of(Arena *arena, Str prefix, Str key, uint64_t *out)
+{
+    Str parts[KEYS_PARTS_MAX];
+    KeyKind kind;
+    if (!key_parse(arena, prefix, key, &kind, parts) || kind != KEY_AUDIT ||
+        !str_to_u64(parts[0], out)) {
+        return false;
+    }
+    return str_eq(key_sequence(arena, *out), parts[0]);
+}
+
+typedef struct Listing {
+    Arena arena;
+    Str prefix;
+    bool newest_first;
+    AuditListed *done;
+    void *context;
+} Listing;
+
+static void listing_end(Listing *listing, const AuditPage *page, const Error *err)
+{
+    listing->done(listing->context, page, err);
+    arena_clear(&listing->arena);
+    free(listing);
+}
+
+static void listed(void *context, const StoreReply *reply, const Error *err)
+{
+    Listing *listing = context;
+    AuditPage page = { 0 };
+    uint64_t sequence = 0, last = 0;
+    Error ignored;
+    if (err != NULL) {
+        listing_end(listing, NULL, err);
+        return;
+    }
+    const StoreOpReply *head = &reply->ops[0], *range = &reply->ops[1];
+    if (head->kv_count == 0 ||
+        !audit_head_read(&listing->arena, head->kvs[0].value, &page.head, &ignored)) {
+        audit_head_init(&page.head);
+    }
+    AuditEntry *entries = ARENA_ARRAY(&listing->arena, AuditEntry, range->kv_count);
+    for (uint32_t i = 0; i < range->kv_count; i++) {
+        const StoreKv *kv = &range->kvs[i];
+        bool is_ours = sequence_of(&listing->arena, listing->prefix, kv->key, &sequence);
+        last = is_ours ? sequence : last;
+        if (is_ours &&
+            audit_entry_read(&listing->arena, kv->value, &entries[page.count], &ignored)) {
+            entries[page.count].text = kv->value;
+            entries[page.count++].revision = kv->mod_revision;
+        } else {
+            page.unreadable++;
+        }
+    }
+    page.entries = entries;
+    page.revision = reply->revision;
+    page.next = !range->more || last == 0 ? 0 : listing->newest_first ? last - 1 : last + 1;
+    listing_end(listing, &page, NULL);
+}
+
+void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *done, void *context)
+{
+    Listing *listing = memory_new(sizeof *listing);
+    Arena *arena = &listing->arena;
+    Error err;
+    arena_init(arena, ARENA_UNLIMITED);
+    listing->prefix = arena_copy(arena, at->prefix);
+    listing->newest_first = query->newest_first;
+    listing->done = done;
+    listing->context = context;
+    if (query->limit == 0 || query->limit > AUDIT_PAGE_MAX) {
+        error_set(&err, ERROR_INVALID, "a page must have 1 to %d entries", AUDIT_PAGE_MAX);
+        listing_end(listing, NULL, &err);
+        return;
+    }
+    Str all = cluster_key_audit_all(arena, at->prefix), all_end = store_prefix_end(arena, all);
+    bool is_bounded = query->from > 0 && query->from < UINT64_MAX;
+    bool newest_first = query->newest_first;
+    StoreOp ops[] = {
+        { .kind = STORE_RANGE, .key = cluster_key_audit_head(arena, at->prefix) },
+        { .kind = STORE_RANGE,
+          .key =
+              is_bounded && !newest_first ? cluster_key_audit(arena, at->prefix, query->from) : all,
+          .end = is_bounded && newest_first ? cluster_key_audit(arena, at->prefix, query->from + 1)
+                                            : all_end,
+          .limit = query->limit,
+          .descending = newest_first },
+    };
+    if (!cluster_read(at, ops, COUNT_OF(ops), listed, listing, &err)) {
+        listing_end(listing, NULL, &err);
+    }
+}
+
+/* --- Verifying ------------------------------------------------------------------------------- */
+
+/* All of the log is read for it, so that there is one at a time. Who asks meanwhile is told by the next
+ * one, which begins after they have asked, together with all others who wait. */
+typedef struct Verifying {
+    Audit *audit; /* NULL: it is gone */
+    ClusterStore at;
+    Arena own, page; /* of the prefix; of one page */
+    Str all, all_end;
+    int64_t revision; /* 0: the first page is to come */
+    AuditChain chain;
+    Asker *askers;
+} Verifying;
+
+static void verifying_leave(Verifying *verifying)
+{
+    if (verifying != NULL) {
+        verifying->audit = NULL;
+    }
+}
+
+static void verify_next(Audit *audit);
+
+static void verifying_end(Verifying *verifying, const Error *err)
+{
+    tell_askers(TAKE(verifying->askers), err == NULL ? &verifying->chain : NULL, err);
+    Audit *audit = verifying->audit;
+    arena_clear(&verifying->own);
+    arena_clear(&verifying->page);
+    free(verifying);
+    if (audit != NULL) {
+        audit->verifying = NULL;
+        verify_next(audit);
+    }
+}
+
+static void start_chain(Verifying *verifying, const StoreOpReply *reply)
+{
+    AuditHead head;
+    Error err = { 0 };
+    audit_head_init(&head);
+    bool ok =
+        reply->kv_count == 0 || audit_head_read(&verifying->page, reply->kvs[0].value, &head, &err);
+    audit_chain_start(&verifying->chain, &head);
+    if (!ok) {
+        verifying->chain.is_broken = true;
+        snprintf(verifying->chain.what, sizeof verifying->chain.what, "%.199s", err.text);
+    }
+}
+
+static void add_page(Verifying *verifying, const StoreOpReply *range)
+{
+    AuditChain *chain = &verifying->chain;
+    for (uint32_t i = 0; i < range->kv_count && !chain->is_broken; i++) {
+        uint64_t sequence;
+        if (sequence_of(&verifying->page, verifying->at.prefix, range->kvs[i].key, &sequence)) {
+            audit_chain_add(chain, sequence, range->kvs[i].value);
+        } else {
+            chain->is_broken = true;
+            chain->broken_at = chain->sequence + 1;
+            snprintf(chain->what, sizeof chain->what, "a key that is not an entry");
+        }
+    }
+}
+
+static void look_on(Verifying *verifying, Str from);
+
+static void page_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Verifying *verifying = context;
+    Error late;
+    if (err != NULL) {
+        if (err->kind == ERROR_NOT_FOUND) {
+            error_set(&late, ERROR_UNAVAILABLE,
+                      "the history of the store was compacted in the meantime; try again");
+            err = &late;
+        }
+        verifying_end(verifying, err);
+        return;
+    }
+    arena_reset(&verifying->page);
+    if (verifying->revision == 0) {
+        verifying->revision = reply->revision;
+        start_chain(verifying, &reply->ops[0]);
+    }
+    const StoreOpReply *range = &reply->ops[1];
+    add_page(verifying, range);
+    if (range->more && range->kv_count > 0 && !verifying->chain.is_broken) {
+        look_on(verifying, range->kvs[range->kv_count - 1].key);
+    } else {
+        audit_chain_end(&verifying->chain);
+        verifying_end(verifying, NULL);
+    }
+}
+
+/* `from`: behind this key; empty: from the beginning. */
+static void look_on(Verifying *verifying, Str from)
+{
+    Error err;
+    Str key =
+        from.len == 0 ? verifying->all : arena_join(&verifying->page, from, STR("\0"), STR_EMPTY);
+    StoreOp ops[] = {
+        { .kind = STORE_RANGE,
+          .key = cluster_key_audit_head(&verifying->page, verifying->at.prefix),
+          .revision = verifying->revision },
+        { .kind = STORE_RANGE,
+          .key = key,
+          .end = verifying->all_end,
+          .limit = VERIFY_PAGE,
+          .revision = verifying->revision },
+    };
+    if (!cluster_read(&verifying->at, ops, COUNT_OF(ops), page_came, verifying, &err)) {
+        verifying_end(verifying, &err);
+    }
+}
+
+static void verify_next(Audit *audit)
+{
+    if (audit->askers == NULL) {
+        return;
+    }
+    Verifying *verifying = memory_new(sizeof *verifying);
+    arena_init(&verifying->own, ARENA_UNLIMITED);
+    arena_init(&verifying->page, ARENA_UNLIMITED);
+    verifying->audit = audit;
+    verifying->at = audit->at;
+    verifying->at.prefix = arena_copy(&verifying->own, audit->at.prefix);
+    verifying->all = cluster_key_audit_all(&verifying->own, audit->at.prefix);
+    verifying->all_end = store_prefix_end(&verifying->own, verifying->all);
+    verifying->askers = TAKE(audit->askers);
+    audit->verifying = verifying;
+    look_on(verifying, STR_EMPTY);
+}
+
+void audit_verify(Audit *audit, AuditVerified *done, void *context)
+{
+    Asker *asker = memory_new(sizeof *asker);
+    *asker = (Asker){ done, context, audit->askers };
+    audit->askers = asker;
+    if (audit->verifying == NULL) {
+        verify_next(audit);
+    }
+}

@@ -1,0 +1,116 @@
+#include "audit/audit_drop_plan.h"
+
+#include <string.h>
+
+#include "base/utc.h"
+
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+
+AuditDropLimits audit_drop_limits(const AuditHead *head, int64_t now_ms)
+{
+    return (AuditDropLimits){
+        .last = head->sequence > AUDIT_KEPT_ENTRIES ? head->sequence - AUDIT_KEPT_ENTRIES : 0,
+        .before_ms = now_ms - AUDIT_KEPT_DAYS * DAY_MS,
+    };
+}
+
+bool audit_drop_may(const AuditDropLimits *limits, const AuditEntry *entry)
+{
+    return entry->sequence <= limits->last && entry->time_ms < limits->before_ms;
+}
+
+static bool refuse_young(const AuditEntry *entry, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    return error_set(
+        err, ERROR_CONFLICT,
+        "entries of the last %d days stay in the log, and entry %llu is from %" STR_FMT,
+        AUDIT_KEPT_DAYS, (unsigned long long)entry->sequence,
+        STR_ARG(utc_text(&arena, entry->time_ms)));
+}
+
+bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
+                       const AuditDropWish *wish, Str text, uint64_t *left, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    AuditEntry entry;
+    unsigned long long sequence = wish->sequence;
+    arena_init(&arena, ARENA_UNLIMITED);
+    *left = 0;
+    if (wish->sequence == 0 || wish->sequence > head->sequence) {
+        return error_set(err, ERROR_NOT_FOUND, "audit log entry %llu not found", sequence);
+    }
+    if (wish->sequence == head->floor_sequence && strcmp(wish->hash, head->floor_hash) == 0) {
+        return true;
+    }
+    if (wish->sequence <= head->floor_sequence) {
+        return error_set(err, ERROR_CONFLICT, "entries up to %llu are already archived%s",
+                         (unsigned long long)head->floor_sequence,
+                         wish->sequence == head->floor_sequence
+                             ? ", and the last one has a different hash"
+                             : "");
+    }
+    if (text.len == 0) {
+        return error_set(err, ERROR_CONFLICT,
+                         "entry %llu is missing: the audit log is incomplete, nothing is dropped",
+                         sequence);
+    }
+    if (!audit_entry_read(&arena, text, &entry, err)) {
+        err->kind = ERROR_CONFLICT;
+        return false;
+    }
+    if (!str_eq_c(entry.hash, wish->hash)) {
+        return error_set(
+            err, ERROR_CONFLICT,
+            "entry %llu of this log has a different hash: the archive is from another log",
+            sequence);
+    }
+    if (wish->sequence > limits->last) {
+        return error_set(err, ERROR_CONFLICT,
+                         "the newest %d entries stay in the log: currently those after %llu",
+                         AUDIT_KEPT_ENTRIES, (unsigned long long)limits->last);
+    }
+    if (!audit_drop_may(limits, &entry)) {
+        return refuse_young(&entry, err);
+    }
+    *left = wish->sequence - head->floor_sequence;
+    return true;
+}
+
+uint64_t audit_drop_batch_end(const AuditHead *head, const AuditDropWish *wish)
+{
+    uint64_t end = head->floor_sequence + AUDIT_DROP_BATCH;
+    return end < wish->sequence ? end : wish->sequence;
+}
+
+static bool check_age(const AuditDropLimits *limits, Str text, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    AuditEntry entry;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!audit_entry_read(&arena, text, &entry, err)) {
+        return false;
+    }
+    return audit_drop_may(limits, &entry) || refuse_young(&entry, err);
+}
+
+bool audit_drop_advance(AuditHead *head, const AuditDropLimits *limits, const Str *texts,
+                        uint32_t count, Error *err)
+{
+    AuditChain chain;
+    audit_chain_start(&chain, head);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!audit_chain_add(&chain, chain.sequence + 1, texts[i])) {
+            return error_set(err, ERROR_CONFLICT,
+                             "the audit log is damaged, nothing is dropped: entry %llu: %s",
+                             (unsigned long long)chain.broken_at, chain.what);
+        }
+        if (!check_age(limits, texts[i], err)) {
+            return false;
+        }
+    }
+    head->floor_sequence = chain.sequence;
+    memcpy(head->floor_hash, chain.hash, sizeof head->floor_hash);
+    return true;
+}

@@ -1,0 +1,211 @@
+#include "backup/backup_reader.h"
+
+#include "base/bug.h"
+
+enum {
+    STATE_LINE,
+    STATE_MANIFEST,
+    STATE_PART,
+    STATE_STORE,
+    STATE_OVER,
+    STATE_FAILED,
+};
+
+/* What stands at two places is the same. */
+static bool take_head(void *context, const StoreDumpHead *head, Error *err)
+{
+    BackupReader *reader = context;
+    const BackupManifest *manifest = &reader->manifest;
+    if (head->revision != manifest->revision) {
+        return error_set(err, ERROR_INVALID, "it has revision %lld, but the manifest says %lld",
+                         (long long)head->revision, (long long)manifest->revision);
+    }
+    return strcmp(head->store_id, manifest->store_id) == 0 ||
+           error_set(err, ERROR_INVALID, "it is from the store '%s', but the manifest says '%s'",
+                     head->store_id, manifest->store_id);
+}
+
+void backup_reader_init(BackupReader *reader, const BackupSink *sink)
+{
+    *reader = (BackupReader){ .sink = *sink, .head = buf_make(BACKUP_MANIFEST_MAX) };
+    arena_init(&reader->arena, ARENA_UNLIMITED);
+    store_dump_reader_init(&reader->dump, &(StoreDumpSink){ .head = take_head, .context = reader });
+}
+
+void backup_reader_clear(BackupReader *reader)
+{
+    arena_clear(&reader->arena);
+    buf_clear(&reader->head);
+    store_dump_reader_clear(&reader->dump);
+}
+
+/* Gathers up to `wanted` bytes; whether they are all there. */
+static bool gather(BackupReader *reader, Str *bytes, size_t wanted)
+{
+    size_t missing = wanted - reader->head.len;
+    size_t count = bytes->len < missing ? bytes->len : missing;
+    buf_put(&reader->head, str_slice(*bytes, 0, count));
+    *bytes = str_from_offset(*bytes, count);
+    reader->taken += count;
+    return count == missing;
+}
+
+static void begin_part(BackupReader *reader)
+{
+    while (reader->part < BACKUP_STORE && !reader->manifest.parts[reader->part].is_there) {
+        reader->part++;
+    }
+    reader->part_start = reader->taken;
+    if (reader->part == BACKUP_STORE) {
+        reader->state = reader->manifest.format == 1 ? STATE_OVER : STATE_STORE;
+        return;
+    }
+    reader->state = STATE_PART;
+    reader->left = reader->manifest.parts[reader->part].size;
+    sha256_start(&reader->sha);
+}
+
+static bool end_part(BackupReader *reader, Error *err)
+{
+    char digest[SHA256_HEX + 1];
+    const BackupPart *part = &reader->manifest.parts[reader->part];
+    sha256_finish(&reader->sha, digest);
+    if (!str_eq_c(str_from_c(digest), part->digest)) {
+        return error_set(
+            err, ERROR_INVALID,
+            "damaged: the part '%s', bytes %llu to %llu of the file, does not match its checksum",
+            backup_part_name((BackupPartKind)reader->part), (unsigned long long)reader->part_start,
+            (unsigned long long)(reader->taken));
+    }
+    reader->part++;
+    begin_part(reader);
+    return true;
+}
+
+static bool take_manifest(BackupReader *reader, Error *err)
+{
+    char digest[SHA256_HEX + 1];
+    Str text = buf_str(&reader->head);
+    sha256_hex(text, digest);
+    if (!str_eq_c(str_from_c(digest), reader->line.digest)) {
+        return error_set(
+            err, ERROR_INVALID,
+            "damaged: the manifest, bytes %d to %llu of the file, does not match its checksum",
+            BACKUP_LINE, (unsigned long long)reader->taken);
+    }
+    if (!backup_manifest_read(&reader->arena, text, reader->line.format, &reader->manifest, err) ||
+        !reader->sink.manifest(reader->sink.context, &reader->manifest, err)) {
+        return false;
+    }
+    buf_clear(&reader->head);
+    begin_part(reader);
+    return true;
+}
+
+static bool take_line(BackupReader *reader, Error *err)
+{
+    if (!backup_line_read(buf_str(&reader->head), &reader->line, err)) {
+        return false;
+    }
+    buf_reset(&reader->head);
+    reader->state = STATE_MANIFEST;
+    return true;
+}
+
+static bool take_part(BackupReader *reader, Str *bytes, Error *err)
+{
+    size_t count = bytes->len < (uint64_t)reader->left ? bytes->len : (size_t)reader->left;
+    Str piece = str_slice(*bytes, 0, count);
+    *bytes = str_from_offset(*bytes, count);
+    reader->taken += count;
+    reader->left -= (int64_t)count;
+    if (count > 0) {
+        sha256_add(&reader->sha, piece);
+        if (!reader->sink.piece(reader->sink.context, (BackupPartKind)reader->part, piece, err)) {
+            return false;
+        }
+    }
+    return reader->left > 0 || end_part(reader, err);
+}
+
+static bool in_store(const BackupReader *reader, Error *err)
+{
+    return error_wrap(err, "the part '%s', starting at byte %llu of the file",
+                      backup_part_name(BACKUP_STORE), (unsigned long long)reader->part_start);
+}
+
+static bool take_store(BackupReader *reader, Str *bytes, Error *err)
+{
+    Str rest = *bytes;
+    if (!store_dump_reader_take(&reader->dump, &rest, err)) {
+        return in_store(reader, err);
+    }
+    Str piece = str_slice(*bytes, 0, bytes->len - rest.len);
+    reader->taken += piece.len;
+    *bytes = rest;
+    if (!reader->sink.piece(reader->sink.context, BACKUP_STORE, piece, err)) {
+        return false;
+    }
+    if (store_dump_reader_is_whole(&reader->dump)) {
+        BackupPart *part = &reader->manifest.parts[BACKUP_STORE];
+        *part = (BackupPart){ .is_there = true, .size = reader->dump.end.bytes };
+        memcpy(part->digest, reader->dump.end.digest, sizeof part->digest);
+        reader->state = STATE_OVER;
+    }
+    return true;
+}
+
+static bool take_some(BackupReader *reader, Str *bytes, Error *err)
+{
+    switch (reader->state) {
+    case STATE_LINE: return !gather(reader, bytes, BACKUP_LINE) || take_line(reader, err);
+    case STATE_MANIFEST:
+        return !gather(reader, bytes, reader->line.length) || take_manifest(reader, err);
+    case STATE_PART: return take_part(reader, bytes, err);
+    case STATE_STORE: return take_store(reader, bytes, err);
+    case STATE_OVER:
+        return error_set(err, ERROR_INVALID, "damaged: data after the end, byte %llu",
+                         (unsigned long long)reader->taken);
+    default: BUG("a backup that failed is read on");
+    }
+}
+
+bool backup_reader_take(BackupReader *reader, Str bytes, Error *err)
+{
+    while (bytes.len > 0) {
+        if (!take_some(reader, &bytes, err)) {
+            reader->state = STATE_FAILED;
+            return false;
+        }
+    }
+    /* Parts without bytes end where they begin. */
+    while (reader->state == STATE_PART && reader->left == 0) {
+        if (!end_part(reader, err)) {
+            reader->state = STATE_FAILED;
+            return false;
+        }
+    }
+    return true;
+}
+
+bool backup_reader_finish(BackupReader *reader, Error *err)
+{
+    BackupLine line;
+    switch (reader->state) {
+    case STATE_OVER: return true;
+    case STATE_LINE:
+        /* Fails: it is too short. The reason may be a better one. */
+        return backup_line_read(buf_str(&reader->head), &line, err);
+    case STATE_MANIFEST:
+        return error_set(err, ERROR_INVALID, "truncated: it ends at byte %llu, in the manifest",
+                         (unsigned long long)reader->taken);
+    case STATE_PART:
+        return error_set(
+            err, ERROR_INVALID,
+            "truncated: it ends at byte %llu, in the part '%s', of which %lld bytes are missing",
+            (unsigned long long)reader->taken, backup_part_name((BackupPartKind)reader->part),
+            (long long)reader->left);
+    case STATE_STORE: return store_dump_reader_finish(&reader->dump, err) || in_store(reader, err);
+    default: BUG("a backup that failed has no end");
+    }
+}

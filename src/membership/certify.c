@@ -1,0 +1,223 @@
+#include "membership/certify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/memory.h"
+#include "cluster/cluster_keys.h"
+#include "pki/ca.h"
+#include "pki/csr.h"
+#include "pki/revocation.h"
+#include "pki/trust_notice.h"
+
+/* --- Pieces that joining has in common ------------------------------------------------------- */
+
+bool certify_refuse_removed(const char *name, Error *err)
+{
+    return error_set(err, ERROR_UNAVAILABLE,
+                     "the data of the removed node '%s' is still being deleted; try again", name);
+}
+
+bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Public *key,
+                   int64_t now_ms, NodeRecord *node, Certified *out, Error *err)
+{
+    Certificate *made = ARENA_NEW(arena, Certificate);
+    NodeGrant grant = { .enrolment = str_from_c(node->enrolment),
+                        .key = *key,
+                        .now_ms = now_ms,
+                        .life_ms = settings->node_life_ms };
+    if (!identity_make(settings->cluster, str_from_c(node->name), &grant.identity, err) ||
+        !ca_issue_node(arena, settings->cas->issuer, &grant, made, err)) {
+        return false;
+    }
+    p256_public_pin(key, &node->key);
+    snprintf(node->serial, sizeof node->serial, "%s", made->serial);
+    node->not_after_ms = made->not_after_ms;
+    *out = (Certified){ .certificate = certificate_pem(arena, made),
+                        .bundle = certificates_pem(arena, settings->cas->trusted),
+                        .own = made };
+    return true;
+}
+
+void certify_write(Change *change, const CertifySettings *settings, const NodeRecord *node,
+                   const Certified *certified, int64_t now_ms)
+{
+    Arena *arena = change_arena(change);
+    Str prefix = settings->at.prefix, name = str_from_c(node->name);
+    TrustReport report;
+    Buf record = buf_make_in(arena, BUF_UNLIMITED), said = buf_make_in(arena, BUF_UNLIMITED);
+    node_record_print(node, &record);
+    change_put(change, cluster_key_node(arena, prefix, name), buf_str(&record), 0);
+    trust_report_make(certified->own, settings->cas->trusted, now_ms, &report);
+    trust_report_print(&report, &said);
+    change_put(change, cluster_key_trust_of(arena, prefix, name), buf_str(&said), 0);
+    change_delete(change, cluster_key_without(arena, prefix, name));
+}
+
+bool certify_claim_name(Change *change, RevocationList *list, Str key, bool was_there,
+                        const NodeRecord *node, int64_t before_ms, int64_t now_ms, Error *err)
+{
+    bool given = was_there;
+    for (uint32_t i = 0; i < list->name_count; i++) {
+        given = given || strcmp(list->names[i].node, node->name) == 0;
+    }
+    if (!given) {
+        return true;
+    }
+    Arena *arena = change_arena(change);
+    int64_t until_ms = node->not_after_ms > before_ms ? node->not_after_ms : before_ms;
+    revocation_prune(list, now_ms);
+    if (!revocation_set_name(arena, list, str_from_c(node->name), str_from_c(node->enrolment),
+                             until_ms, err)) {
+        return false;
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    revocation_print(list, &text);
+    change_put(change, key, buf_str(&text), 0);
+    return true;
+}
+
+/* --- Requests of this file ------------------------------------------------------------------- */
+
+enum {
+    SEEN_NODE,
+    SEEN_JOINING,
+    SEEN_REVOCATIONS,
+    SEEN_REMOVED,
+    SEEN_COUNT
+};
+
+typedef struct Wish {
+    const CertifySettings *settings;
+    char name[NODE_NAME_MAX + 1];
+    char serial[SERIAL_TEXT + 1]; /* empty: the machine is to be admitted */
+    P256Public key;
+    Certified certified;
+    CertifyDone *done;
+    void *context;
+} Wish;
+
+static bool decide_renew(Wish *wish, Change *change, const RevocationList *revoked, int64_t now_ms,
+                         Error *err)
+{
+    Arena *arena = change_arena(change);
+    NodeRecord node;
+    if (!change_has(change, SEEN_NODE)) {
+        return error_set(err, ERROR_DENIED, "'%s' is not a node of this cluster", wish->name);
+    }
+    if (!revocation_check(revoked, str_from_c(wish->name), str_from_c(wish->serial), err) ||
+        !node_record_read(arena, change_value(change, SEEN_NODE), &node, err)) {
+        return false;
+    }
+    if (strlen(wish->serial) != SERIAL_OURS ||
+        strncmp(wish->serial, node.enrolment, ENROLMENT_TEXT) != 0) {
+        return error_set(err, ERROR_DENIED,
+                         "'%s' has joined again since this certificate was issued", wish->name);
+    }
+    if (!certify_issue(arena, wish->settings, &wish->key, now_ms, &node, &wish->certified, err)) {
+        return false;
+    }
+    /* What the node trusts then it says itself, when it has installed it. */
+    Buf record = buf_make_in(arena, BUF_UNLIMITED);
+    node_record_print(&node, &record);
+    change_put(change, change_key(change, SEEN_NODE), buf_str(&record), 0);
+    return true;
+}
+
+static bool decide_admit(Wish *wish, Change *change, RevocationList *revoked, int64_t now_ms,
+                         Error *err)
+{
+    Arena *arena = change_arena(change);
+    NodeRecord node = { .joined_ms = now_ms, .labels = value_missing() };
+    if (change_has(change, SEEN_NODE)) {
+        return error_set(err, ERROR_CONFLICT,
+                         "node '%s' already exists; remove it, or choose another name", wish->name);
+    }
+    if (change_has(change, SEEN_REMOVED)) {
+        return certify_refuse_removed(wish->name, err);
+    }
+    snprintf(node.name, sizeof node.name, "%s", wish->name);
+    if (!enrolment_make(node.enrolment, err) ||
+        !certify_issue(arena, wish->settings, &wish->key, now_ms, &node, &wish->certified, err)) {
+        return false;
+    }
+    certify_write(change, wish->settings, &node, &wish->certified, now_ms);
+    if (change_has(change, SEEN_JOINING)) {
+        change_delete(change, change_key(change, SEEN_JOINING));
+    }
+    return certify_claim_name(change, revoked, change_key(change, SEEN_REVOCATIONS), false, &node,
+                              0, now_ms, err);
+}
+
+static bool decide(void *context, Change *change, Error *err)
+{
+    Wish *wish = context;
+    RevocationList revoked = { 0 };
+    int64_t now_ms = loop_wall_ms(wish->settings->at.loop);
+    if (wish->settings->cas == NULL) {
+        return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
+    }
+    if (change_has(change, SEEN_REVOCATIONS) &&
+        !revocation_read(change_arena(change), change_value(change, SEEN_REVOCATIONS), &revoked,
+                         err)) {
+        return false;
+    }
+    return wish->serial[0] == '\0' ? decide_admit(wish, change, &revoked, now_ms, err)
+                                   : decide_renew(wish, change, &revoked, now_ms, err);
+}
+
+static void decided(void *context, Change *change, const Error *err)
+{
+    Wish *wish = context;
+    wish->done(wish->context, err == NULL ? &wish->certified : NULL, err);
+    free(wish);
+}
+
+static void start(const CertifySettings *settings, Str name, Str serial, Str csr, CertifyDone *done,
+                  void *context)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    P256Public key;
+    Error err;
+    if (!node_name_check(name, &err) || !csr_read(csr, &key, &err)) {
+        done(context, NULL, &err);
+        return;
+    }
+    Wish *wish = memory_new(sizeof *wish);
+    wish->settings = settings;
+    wish->key = key;
+    wish->done = done;
+    wish->context = context;
+    snprintf(wish->name, sizeof wish->name, "%" STR_FMT, STR_ARG(name));
+    snprintf(wish->serial, sizeof wish->serial, "%" STR_FMT, STR_ARG(serial));
+    Str prefix = settings->at.prefix;
+    Str keys[SEEN_COUNT] = {
+        [SEEN_NODE] = cluster_key_node(&arena, prefix, name),
+        [SEEN_JOINING] = cluster_key_joining(&arena, prefix, name),
+        [SEEN_REVOCATIONS] = cluster_key_revocations(&arena, prefix),
+        [SEEN_REMOVED] = cluster_key_removed(&arena, prefix, name),
+    };
+    Change *change;
+    change_start(&(ChangeSpec){ .at = settings->at,
+                                .keys = keys,
+                                .key_count = SEEN_COUNT,
+                                .decide = decide,
+                                .done = decided,
+                                .context = wish },
+                 &change);
+}
+
+void certify_renew(const CertifySettings *settings, Str name, Str serial, Str csr,
+                   CertifyDone *done, void *context)
+{
+    BUG_IF(serial.len == 0);
+    start(settings, name, serial, csr, done, context);
+}
+
+void certify_admit(const CertifySettings *settings, Str name, Str csr, CertifyDone *done,
+                   void *context)
+{
+    start(settings, name, STR_EMPTY, csr, done, context);
+}

@@ -1,0 +1,154 @@
+#include "membership/facts_selector.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "cluster/facts_digest.h"
+#include "cluster/object_selector.h"
+#include "lang/json.h"
+
+enum {
+    /* Of one expression about one node, of which one request looks at thousands. */
+    STEPS_MAX = 2000,
+    MEMORY_MAX = 64 << 10, /* bytes */
+    BEGIN_STEPS = 50       /* what it takes to begin with an expression, about */
+};
+
+struct FactsSelector {
+    Arena own;
+    Templates *templates;
+    Sources sources;
+    Rendered rendered;
+    const Selector *selector;
+    /* Of the node that is looked at: */
+    Arena *arena;
+    Value scope;
+    Problems problems;
+    uint64_t steps; /* of all expressions so far */
+};
+
+static DynamicOutcome evaluate(void *context, const Dynamic *expression, Value *out)
+{
+    FactsSelector *selector = context;
+    DynamicOutcome outcome =
+        dynamic_evaluate(expression, selector->scope, &selector->sources, &selector->rendered,
+                         selector->arena, out, &selector->problems);
+    selector->steps += BEGIN_STEPS + selector->rendered.steps;
+    return outcome;
+}
+
+/* False when an expression could not be evaluated. */
+static bool match(FactsSelector *selector, Arena *arena, SelectorSubject subject, Value server,
+                  bool *out)
+{
+    Map *scope = map_new(arena, 1);
+    map_set_str(arena, scope, STR("server"), server);
+    selector->arena = arena;
+    selector->scope = value_map(scope);
+    problems_init(&selector->problems, arena);
+    subject.evaluate = evaluate;
+    subject.context = selector;
+    return selector_match(selector->selector, &subject, out);
+}
+
+/* An expression is tried on a node that has all facts: what fails there is a mistake in it. Only one that
+ * is behind another is not reached by that. */
+static bool try_on_sample(FactsSelector *selector, Str text, Arena *arena, Problems *problems)
+{
+    bool ignored;
+    if (match(selector, arena, (SelectorSubject){ .name = STR("n") }, facts_digest_sample(arena),
+              &ignored)) {
+        return true;
+    }
+    Str why = selector->problems.count > 0 ? selector->problems.items[0].message : STR_EMPTY;
+    problems_add(problems, "E0501", NULL, 0, 0,
+                 "'%" STR_FMT "' cannot be evaluated for nodes: %" STR_FMT
+                 "; 'server' has " FACTS_DIGEST_NAMES,
+                 STR_ARG(text), STR_ARG(why));
+    return false;
+}
+
+bool facts_selector_parse_as(Arena *arena, Str name, Str text, FactsSelector **out,
+                             Problems *problems)
+{
+    AUTO(FactsSelector) *selector = memory_new(sizeof *selector);
+    TemplateSettings settings = dynamic_template_settings();
+    settings.limits.steps = STEPS_MAX;
+    settings.limits.memory = MEMORY_MAX;
+    arena_init(&selector->own, ARENA_UNLIMITED);
+    selector->templates = templates_new(&settings);
+    selector->rendered = rendered_make(&settings.limits);
+    if (text.len > SELECTOR_TEXT_MAX) {
+        problems_add(problems, "E0501", NULL, 0, 0, "a selector must have at most %d bytes",
+                     SELECTOR_TEXT_MAX);
+        return false;
+    }
+    /* What has no expression in it is told its mistakes as everywhere. */
+    const Selector *plain;
+    if (str_find(text, STR("server"), 0) == STR_NOT_FOUND &&
+        !object_selector_parse_as(arena, name, text, &plain, problems)) {
+        return false;
+    }
+    sources_init(&selector->sources, &selector->own);
+    Value value = value_string(arena_copy(&selector->own, text));
+    value.source = sources_add(&selector->sources, name, value_str(value));
+    value.start = 0;
+    value.span = (uint32_t)text.len;
+    if (!selector_parse(&selector->own, selector->templates, &selector->sources, value,
+                        &selector->selector, problems) ||
+        !try_on_sample(selector, text, arena, problems)) {
+        return false;
+    }
+    *out = TAKE(selector);
+    return true;
+}
+
+bool facts_selector_parse(Str text, FactsSelector **out, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    Problems problems;
+    arena_init(&arena, ARENA_UNLIMITED);
+    problems_init(&problems, &arena);
+    return facts_selector_parse_as(&arena, STR("selector"), text, out, &problems) ||
+           object_selector_tell(&problems, err);
+}
+
+void facts_selector_free(FactsSelector *selector)
+{
+    if (selector != NULL) {
+        rendered_clear(&selector->rendered);
+        templates_free(selector->templates);
+        arena_clear(&selector->own);
+        free(selector);
+    }
+}
+
+const Selector *facts_selector_plain(const FactsSelector *selector)
+{
+    return selector->selector;
+}
+
+bool facts_selector_asks(const FactsSelector *selector)
+{
+    return selector_has_expression(selector->selector);
+}
+
+bool facts_selector_matches(FactsSelector *selector, Str name, Value labels, Str digest)
+{
+    AUTO_CLEAR(Arena) arena;
+    Value server;
+    Error ignored;
+    bool matches = false;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (digest.len == 0 || !json_parse_text(&arena, digest, NULL, &server, &ignored)) {
+        server = value_map(map_new(&arena, 0));
+    }
+    SelectorSubject subject = { .name = name,
+                                .labels = labels.kind == VALUE_MAP ? labels.map : NULL };
+    return match(selector, &arena, subject, server, &matches) && matches;
+}
+
+uint64_t facts_selector_steps(const FactsSelector *selector)
+{
+    return selector->steps;
+}

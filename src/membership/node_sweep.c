@@ -1,0 +1,301 @@
+#include "membership/node_sweep.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/str_map.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/state.h"
+
+enum {
+    PAGE_MAX = STORE_OPS_MAX,      /* keys of one step, all of which may have to go */
+    NAMES_MAX = STORE_OPS_MAX - 1, /* of one walk; their marks are compared, and the fence */
+    RETRY_MS = 5000,               /* after a failure of the store */
+};
+
+/* A walk through all keys. It ends with an answer of the store, when the sweep may be gone. */
+typedef struct Walk {
+    NodeSweep *sweep; /* NULL: it is */
+    Arena names_arena, arena;
+    StrMap names;
+    StoreCompare compares[1 + NAMES_MAX]; /* the fence, and the mark of each name */
+    Str next;                             /* where the next page begins; empty: there is none */
+    int64_t deleted;
+} Walk;
+
+struct NodeSweep {
+    ClusterStore at;
+    StoreCompare fence;
+    Arena arena;
+    StateView view; /* of who is removed */
+    Walk *walk;
+    bool is_told; /* of one more, in what the state tells at present */
+    bool again;   /* more was removed since it began */
+    bool is_over; /* the fence did not hold */
+    /* Of the election and of the last write: names are taken from a state that knows it, because one that
+     * was free before may be given again. */
+    int64_t revision;
+    LoopTimer retry;
+};
+
+static void start(NodeSweep *sweep);
+
+static void walk_end(Walk *walk, bool is_done)
+{
+    NodeSweep *sweep = walk->sweep;
+    if (sweep != NULL) {
+        sweep->walk = NULL;
+        if (is_done && walk->deleted > 0) {
+            log_info("deleted data of removed nodes", LOG_INT("keys", walk->deleted));
+        }
+        if (sweep->is_over) {
+            log_info("another server is the leader and deletes the data of removed nodes");
+        } else if (!is_done) {
+            loop_timer_start(&sweep->retry, RETRY_MS);
+        } else if (sweep->again) {
+            start(sweep);
+        }
+    }
+    arena_clear(&walk->names_arena);
+    arena_clear(&walk->arena);
+    free(walk);
+}
+
+/* --- Steps ----------------------------------------------------------------------------------- */
+
+/* Every change of the store, with the fence, and as long as the names have the marks that were seen: one
+ * whose answer was lost may take effect late, when the name is free and was given again. */
+static void write_ops(Walk *walk, const StoreOp *ops, uint32_t count, StoreDone *done)
+{
+    const StoreOp look = { .kind = STORE_RANGE, .key = walk->sweep->fence.key, .keys_only = true };
+    StoreTxn txn = { .compares = walk->compares,
+                     .compare_count = 1 + walk->names.count,
+                     .success = ops,
+                     .success_count = count,
+                     .failure = &look,
+                     .failure_count = 1 };
+    Error err;
+    if (!store_txn(walk->sweep->at.store, &txn, done, walk, &err)) {
+        walk_end(walk, false);
+    }
+}
+
+static bool has_fence(const NodeSweep *sweep, const StoreOpReply *found)
+{
+    return found->kv_count == 0 ? sweep->fence.number == 0
+                                : found->kvs[0].create_revision == sweep->fence.number;
+}
+
+/* Whether it goes on. */
+static bool is_written(const Walk *walk, const StoreReply *reply, const Error *err)
+{
+    if (err == NULL && walk->sweep != NULL) {
+        walk->sweep->is_over = !reply->succeeded && !has_fence(walk->sweep, &reply->ops[0]);
+        walk->sweep->revision = reply->revision;
+    }
+    return err == NULL && reply->succeeded;
+}
+
+static void finished(void *context, const StoreReply *reply, const Error *err)
+{
+    walk_end(context, is_written(context, reply, err));
+}
+
+/* Nothing else is left of them: the names are free. */
+static void free_names(Walk *walk)
+{
+    StoreOp ops[STORE_OPS_MAX];
+    uint32_t count = 0, at = 0;
+    const StrMapEntry *entry;
+    while ((entry = str_map_next(&walk->names, &at)) != NULL) {
+        ops[count++] = (StoreOp){
+            .kind = STORE_DELETE,
+            .key = cluster_key_removed(&walk->arena, walk->sweep->at.prefix, entry->key),
+        };
+    }
+    write_ops(walk, ops, count, finished);
+}
+
+static void step(Walk *walk);
+
+static void deleted(void *context, const StoreReply *reply, const Error *err)
+{
+    Walk *walk = context;
+    if (!is_written(walk, reply, err) || walk->sweep == NULL) {
+        walk_end(walk, false);
+    } else {
+        step(walk);
+    }
+}
+
+static bool is_left(Walk *walk, Str key)
+{
+    KeyKind kind;
+    Str parts[KEYS_PARTS_MAX];
+    uint32_t part;
+    return key_parse(&walk->arena, walk->sweep->at.prefix, key, &kind, parts) &&
+           kind != KEY_REMOVED && key_node_part(kind, &part) &&
+           str_map_has(&walk->names, parts[part]);
+}
+
+static void page_came(void *context, const StoreReply *reply, const Error *err)
+{
+    Walk *walk = context;
+    if (err != NULL || walk->sweep == NULL) {
+        walk_end(walk, false);
+        return;
+    }
+    const StoreOpReply *range = &reply->ops[0];
+    StoreOp ops[PAGE_MAX];
+    uint32_t count = 0;
+    arena_reset(&walk->arena);
+    for (uint32_t i = 0; i < range->kv_count; i++) {
+        if (is_left(walk, range->kvs[i].key)) {
+            ops[count++] = (StoreOp){ .kind = STORE_DELETE, .key = range->kvs[i].key };
+        }
+    }
+    walk->next = range->more ? arena_join(&walk->arena, range->kvs[range->kv_count - 1].key,
+                                          STR("\0"), STR_EMPTY)
+                             : STR_EMPTY;
+    walk->deleted += count;
+    if (count == 0) {
+        step(walk);
+    } else {
+        write_ops(walk, ops, count, deleted);
+    }
+}
+
+static void step(Walk *walk)
+{
+    const ClusterStore *at = &walk->sweep->at;
+    if (walk->next.len == 0) {
+        free_names(walk);
+        return;
+    }
+    StoreOp op = { .kind = STORE_RANGE,
+                   .key = walk->next,
+                   .end = store_prefix_end(&walk->arena, at->prefix),
+                   .keys_only = true,
+                   .limit = PAGE_MAX };
+    Error err;
+    if (!store_op(at->store, &op, page_came, walk, &err)) {
+        walk_end(walk, false);
+    }
+}
+
+/* --- Names ----------------------------------------------------------------------------------- */
+
+static void names_known(void *context)
+{
+    Walk *walk = context;
+    const NodeSweep *sweep = walk->sweep;
+    /* A name that was freed may have been given again: by a state that is behind nothing is deleted. */
+    if (sweep == NULL || state_age(sweep->at.state).is_behind ||
+        state_age(sweep->at.state).revision < sweep->revision) {
+        walk_end(walk, false);
+        return;
+    }
+    const StateEntry *entry;
+    StateRange range = state_range(
+        sweep->at.state, cluster_key_removed_all(&walk->arena, sweep->at.prefix), STR_EMPTY);
+    walk->compares[0] = sweep->fence;
+    while (walk->names.count < NAMES_MAX && (entry = state_next(&range)) != NULL) {
+        str_map_put(&walk->names, arena_copy(&walk->names_arena, entry->parts[0]), walk);
+        walk->compares[walk->names.count] =
+            (StoreCompare){ .target = STORE_CREATE_REVISION,
+                            .relation = STORE_EQUAL,
+                            .key = arena_copy(&walk->names_arena, entry->key),
+                            .number = entry->create_revision };
+    }
+    if (walk->names.count == 0) {
+        walk_end(walk, true);
+        return;
+    }
+    walk->sweep->again = walk->names.count == NAMES_MAX; /* perhaps there are more */
+    walk->next = arena_join(&walk->arena, sweep->at.prefix, STR("/"), STR_EMPTY);
+    step(walk);
+}
+
+static void start(NodeSweep *sweep)
+{
+    Walk *walk = memory_new(sizeof *walk);
+    walk->sweep = sweep;
+    arena_init(&walk->names_arena, ARENA_UNLIMITED);
+    arena_init(&walk->arena, ARENA_UNLIMITED);
+    str_map_init(&walk->names, &walk->names_arena);
+    sweep->walk = walk;
+    sweep->again = false;
+    state_wait(sweep->at.state, sweep->revision, names_known, walk);
+}
+
+static void poke(NodeSweep *sweep)
+{
+    if (sweep->walk != NULL) {
+        sweep->again = true;
+    } else if (!sweep->is_over) {
+        loop_timer_stop(&sweep->retry);
+        start(sweep);
+    }
+}
+
+static void removed_changed(void *context, const StateEntry *now, const StateEntry *before)
+{
+    NodeSweep *sweep = context;
+    sweep->is_told = sweep->is_told || now != NULL;
+}
+
+static void removed_settled(void *context)
+{
+    NodeSweep *sweep = context;
+    bool is_told = sweep->is_told;
+    sweep->is_told = false;
+    if (is_told) {
+        poke(sweep);
+    }
+}
+
+static void retry_runs(void *context)
+{
+    poke(context);
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+NodeSweep *node_sweep_new(const ClusterStore *at, const StoreCompare *fence)
+{
+    NodeSweep *sweep = memory_new(sizeof *sweep);
+    arena_init(&sweep->arena, ARENA_UNLIMITED);
+    sweep->at = *at;
+    sweep->at.prefix = arena_copy(&sweep->arena, at->prefix);
+    sweep->fence = *fence;
+    sweep->fence.key = arena_copy(&sweep->arena, fence->key);
+    loop_timer_init(&sweep->retry, at->loop, retry_runs, sweep);
+    sweep->revision = fence->number;
+    sweep->view = (StateView){ .kinds = STATE_KIND(KEY_REMOVED),
+                               .changed = removed_changed,
+                               .settled = removed_settled,
+                               .context = sweep };
+    state_attach(at->state, &sweep->view);
+    return sweep;
+}
+
+void node_sweep_free(NodeSweep *sweep)
+{
+    if (sweep == NULL) {
+        return;
+    }
+    if (sweep->walk != NULL) {
+        sweep->walk->sweep = NULL;
+    }
+    state_detach(sweep->at.state, &sweep->view);
+    loop_timer_stop(&sweep->retry);
+    arena_clear(&sweep->arena);
+    free(sweep);
+}
+
+bool node_sweep_is_idle(const NodeSweep *sweep)
+{
+    return sweep->walk == NULL;
+}

@@ -1,0 +1,277 @@
+/* Reading nodes: those of the roster, then the machines that ask. */
+#include "membership/nodes.h"
+
+#include "base/bug.h"
+#include "base/suggest.h"
+#include "base/vec.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/object_selector.h"
+#include "lang/record.h"
+
+enum {
+    SESSION_MAX = 16 << 10 /* bytes */
+};
+
+#define AFTER_NODES   STR("nodes/")
+#define AFTER_WAITING STR("waiting/")
+
+/* --- Names that nothing has ------------------------------------------------------------------- */
+
+/* The names of both kinds are the last part of their keys. */
+static void offer_names(const State *state, Str prefix, KeyKind kind, uint32_t part,
+                        Suggest *suggest)
+{
+    const StateEntry *entry;
+    for (StateRange range = state_range(state, prefix, STR_EMPTY);
+         (entry = state_next(&range)) != NULL;) {
+        if (entry->kind == kind) {
+            suggest_offer(suggest, entry->parts[part]);
+        }
+    }
+}
+
+bool nodes_unknown(const ClusterStore *at, Str name, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    Str near;
+    Suggest suggest = suggest_make(name);
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (at->state != NULL) {
+        offer_names(at->state, cluster_key_node_all(&arena, at->prefix), KEY_NODE, 0, &suggest);
+        offer_names(at->state, cluster_key_joining_all(&arena, at->prefix), KEY_INTERNAL, 1,
+                    &suggest);
+    }
+    if (suggest_found(&suggest, &near)) {
+        return error_set(err, ERROR_NOT_FOUND,
+                         "node '%" STR_FMT "' not found; did you mean '%" STR_FMT "'?",
+                         STR_ARG(name), STR_ARG(near));
+    }
+    return error_set(err, ERROR_NOT_FOUND, "node '%" STR_FMT "' not found", STR_ARG(name));
+}
+
+/* --- Records --------------------------------------------------------------------------------- */
+
+bool node_record_is_revoked(const NodeRecord *record, const RevocationList *list)
+{
+    Error why;
+    return strncmp(record->enrolment, record->serial, ENROLMENT_TEXT) != 0 ||
+           !revocation_check(list, str_from_c(record->name), str_from_c(record->serial), &why);
+}
+
+/* What lists show of "eden.session/1". */
+typedef struct Budget {
+    int64_t stored, limited_ms;
+    char limit[sizeof(((NodeEntry *)NULL)->limit)];
+} Budget;
+
+static const RecordField budget_fields[] = {
+    { "stored", RECORD_INT, RECORD_INT_AT(Budget, stored), .help = "size of its results in bytes" },
+    { "limited_ms", RECORD_INT, RECORD_INT_AT(Budget, limited_ms),
+      .help = "when it last exceeded a limit" },
+    { "limit", RECORD_TEXT, RECORD_CHARS_AT(Budget, limit), .help = "which limit" },
+    { 0 },
+};
+
+static const RecordFormat budget_format = {
+    .format = "eden.session/1",
+    .what = "the record of a session",
+    .fields = budget_fields,
+    .size = sizeof(Budget),
+    .text_max = SESSION_MAX,
+};
+
+void node_entry_read_session(NodeEntry *entry, Str session)
+{
+    AUTO_CLEAR(Arena) arena;
+    Budget budget;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (record_read(&budget_format, &arena, session, RECORD_STORED, &budget, &err)) {
+        entry->results_bytes = budget.stored;
+        entry->limited_ms = budget.limited_ms;
+        memcpy(entry->limit, budget.limit, sizeof entry->limit);
+    }
+}
+
+bool joining_entry_read(Arena *arena, Str name, const StateEntry *from, int64_t now_ms,
+                        JoiningEntry *out)
+{
+    Error err;
+    *out = (JoiningEntry){ .revision = from->mod_revision, .error = STR_EMPTY };
+    if (joining_record_read(arena, from->value, &out->record, &err) &&
+        (str_eq_c(name, out->record.name) ||
+         error_set(&err, ERROR_INVALID, "the record has a different name, '%s'",
+                   out->record.name))) {
+        joining_record_prune(&out->record, now_ms);
+        return out->record.count > 0;
+    }
+    out->record = (JoiningRecord){ 0 };
+    memcpy(out->record.name, name.data, name.len < NODE_NAME_MAX ? name.len : NODE_NAME_MAX);
+    out->error = arena_format(arena, "%" STR_FMT ": %s", STR_ARG(from->key), err.text);
+    return true;
+}
+
+static const JoiningEntry *find_asking(Arena *arena, const ClusterStore *at, Str name)
+{
+    const StateEntry *joining = state_find(at->state, cluster_key_joining(arena, at->prefix, name));
+    JoiningEntry *entry = ARENA_NEW(arena, JoiningEntry);
+    bool asks =
+        joining != NULL && joining_entry_read(arena, name, joining, loop_wall_ms(at->loop), entry);
+    return asks ? entry : NULL;
+}
+
+static NodeEntry entry_of(const ClusterStore *at, const RosterNode *node)
+{
+    const RevocationList *revoked = roster_revoked(at->roster);
+    NodeEntry entry = { .node = node, .knows_revoked = !revoked->is_unreadable };
+    entry.is_revoked = entry.knows_revoked && node->error.len == 0 &&
+                       node_record_is_revoked(&node->record, revoked);
+    if (node->session != NULL) {
+        node_entry_read_session(&entry, node->session->value);
+    }
+    return entry;
+}
+
+static bool is_known(const ClusterStore *at, Error *err)
+{
+    return state_age(at->state).is_ready ||
+           error_set(err, ERROR_UNAVAILABLE, "the server has not read the store yet");
+}
+
+/* --- One of them ----------------------------------------------------------------------------- */
+
+bool nodes_show(Arena *arena, const ClusterStore *at, Str name, NodeView *out, Error *err)
+{
+    *out = (NodeView){ 0 };
+    if (!node_name_check(name, err) || !is_known(at, err)) {
+        return false;
+    }
+    const RosterNode *node = roster_look(at->roster, name);
+    out->is_member = node != NULL;
+    if (node != NULL) {
+        out->node = entry_of(at, node);
+    }
+    out->node.asking = find_asking(arena, at, name);
+    return node != NULL || out->node.asking != NULL || nodes_unknown(at, name, err);
+}
+
+/* --- Pages ----------------------------------------------------------------------------------- */
+
+typedef struct Listing {
+    Arena *arena;
+    const ClusterStore *at;
+    uint32_t limit; /* UINT32_MAX: all */
+    const Selector *selector;
+    VEC(NodeEntry) nodes;
+    VEC(JoiningEntry) waiting;
+    Str next;
+} Listing;
+
+static bool is_full(const Listing *listing)
+{
+    return listing->nodes.len + listing->waiting.len == listing->limit;
+}
+
+/* False: the page is full before all of them are on it. */
+static bool list_nodes(Listing *listing, Str after)
+{
+    const ClusterStore *at = listing->at;
+    Str waiting = cluster_key_joining_all(listing->arena, at->prefix);
+    StateRange joining = state_range(at->state, waiting, STR_EMPTY);
+    bool some_ask = state_next(&joining) != NULL;
+    RosterRange range = roster_range(at->roster, listing->arena, listing->selector, after);
+    for (const RosterNode *node; (node = roster_next(&range)) != NULL;) {
+        Str name = str_from_c(node->record.name);
+        if (is_full(listing)) {
+            Str last = str_from_c(VEC_LAST(&listing->nodes).node->record.name);
+            listing->next = arena_join(listing->arena, AFTER_NODES, last, STR_EMPTY);
+            return false;
+        }
+        NodeEntry entry = entry_of(at, node);
+        entry.asking = some_ask ? find_asking(listing->arena, at, name) : NULL;
+        VEC_PUSH(listing->arena, &listing->nodes, entry);
+    }
+    return true;
+}
+
+/* Those that are nodes too were listed as such. */
+static void list_waiting(Listing *listing, Str after)
+{
+    Arena *arena = listing->arena;
+    const ClusterStore *at = listing->at;
+    Str behind = after.len == 0 ? STR_EMPTY : cluster_key_joining(arena, at->prefix, after);
+    StateRange range = state_range(at->state, cluster_key_joining_all(arena, at->prefix), behind);
+    for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
+        Str name = entry->parts[1];
+        JoiningEntry one;
+        Error err;
+        if (!node_name_check(name, &err) || roster_look(at->roster, name) != NULL ||
+            !object_selector_matches(listing->selector, name, value_missing()) ||
+            !joining_entry_read(arena, name, entry, loop_wall_ms(at->loop), &one)) {
+            continue;
+        }
+        if (is_full(listing)) {
+            Str last = listing->waiting.len == 0
+                           ? STR_EMPTY
+                           : str_from_c(VEC_LAST(&listing->waiting).record.name);
+            listing->next = arena_join(arena, AFTER_WAITING, last, STR_EMPTY);
+            return;
+        }
+        VEC_PUSH(arena, &listing->waiting, one);
+    }
+}
+
+static void list(Listing *listing, bool waiting, Str after, NodesListing *out)
+{
+    if (waiting) {
+        list_waiting(listing, after);
+    } else if (list_nodes(listing, after)) {
+        list_waiting(listing, STR_EMPTY);
+    }
+    *out = (NodesListing){ .nodes = listing->nodes.items,
+                           .node_count = listing->nodes.len,
+                           .waiting = listing->waiting.items,
+                           .waiting_count = listing->waiting.len,
+                           .next = listing->next,
+                           .revision = state_age(listing->at->state).revision };
+}
+
+static bool name_after(Str after, Str kind, Str *name)
+{
+    Error err;
+    if (!str_starts(after, kind)) {
+        return false;
+    }
+    *name = str_from_offset(after, kind.len);
+    return name->len == 0 || node_name_check(*name, &err);
+}
+
+bool nodes_list(Arena *arena, const ClusterStore *at, const NodesPage *page, NodesListing *out,
+                Error *err)
+{
+    Listing listing = {
+        .arena = arena, .at = at, .limit = page->limit, .selector = page->selector
+    };
+    Str name = STR_EMPTY;
+    BUG_IF(page->limit == 0 || page->limit > NODES_PAGE_MAX);
+    bool waiting = name_after(page->after, AFTER_WAITING, &name);
+    if (!waiting && page->after.len > 0 &&
+        (!name_after(page->after, AFTER_NODES, &name) || name.len == 0)) {
+        return error_set(err, ERROR_INVALID, "invalid 'continue'; start again from the first page");
+    }
+    if (!is_known(at, err)) {
+        return false;
+    }
+    list(&listing, waiting, name, out);
+    return true;
+}
+
+bool nodes_list_all(Arena *arena, const ClusterStore *at, NodesListing *out, Error *err)
+{
+    Listing listing = { .arena = arena, .at = at, .limit = UINT32_MAX };
+    if (!is_known(at, err)) {
+        return false;
+    }
+    list(&listing, false, STR_EMPTY, out);
+    return true;
+}

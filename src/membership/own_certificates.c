@@ -1,0 +1,204 @@
+#include "membership/own_certificates.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "pki/ca.h"
+
+enum {
+    LOOK_MAX_MS = 10 * 60 * 1000, /* the clock may be set meanwhile */
+};
+
+typedef struct Own {
+    Arena arena;
+    Credential credential;
+    uint32_t failures;
+    int64_t retry_ms; /* by the loop; 0: nothing failed */
+} Own;
+
+struct OwnCertificates {
+    OwnOptions options;
+    Own items[OWN_KINDS];
+    LoopTimer timer;
+};
+
+static const char *const file_names[OWN_KINDS] = { OWN_NODE, OWN_SERVING };
+
+const Credential *own_credential(const OwnCertificates *own, OwnKind kind)
+{
+    return &own->items[kind].credential;
+}
+
+static const Certificate *certificate_of(const OwnCertificates *own, OwnKind kind)
+{
+    return &own->items[kind].credential.chain.items[0];
+}
+
+RenewalPlan own_plan(const OwnCertificates *own, OwnKind kind)
+{
+    RenewalRules rules = { .issuer = &own->options.cas->issuer->chain.items[0].pin };
+    return renewal_plan(certificate_of(own, kind), &rules, loop_wall_ms(own->options.loop));
+}
+
+bool own_are_from(const OwnCertificates *own, const Pin *ca)
+{
+    return certificate_names_issuer(certificate_of(own, OWN_KIND_NODE), ca) &&
+           certificate_names_issuer(certificate_of(own, OWN_KIND_SERVING), ca);
+}
+
+/* --- Renewing -------------------------------------------------------------------------------- */
+
+static bool issue(const OwnCertificates *own, OwnKind kind, Arena *arena, const P256Public *key,
+                  Certificate *out, Error *err)
+{
+    const OwnOptions *options = &own->options;
+    const Credential *ca = options->cas->issuer;
+    int64_t now_ms = loop_wall_ms(options->loop);
+    if (kind == OWN_KIND_SERVING) {
+        ServingGrant grant = { .names = options->names,
+                               .name_count = options->name_count,
+                               .key = *key,
+                               .now_ms = now_ms,
+                               .life_ms = options->serving_life_ms };
+        return ca_issue_serving(arena, ca, &grant, out, err);
+    }
+    const Certificate *present = certificate_of(own, kind);
+    NodeGrant grant = { .identity = present->identity,
+                        .enrolment = str_from_c(present->enrolment),
+                        .key = *key,
+                        .now_ms = now_ms,
+                        .life_ms = options->node_life_ms };
+    return ca_issue_node(arena, ca, &grant, out, err);
+}
+
+/* On the disk first, so that whatever is shown to others is there after a crash. */
+static bool renew(OwnCertificates *own, OwnKind kind, Error *err)
+{
+    Own *item = &own->items[kind];
+    AUTO(P256Private) *key = NULL;
+    P256Public public;
+    Arena arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Certificate *made = ARENA_NEW(&arena, Certificate);
+    if (!p256_private_make(&key, err) || !p256_public_of(key, &public, err) ||
+        !issue(own, kind, &arena, &public, made, err) ||
+        !credential_save(own->options.directory, file_names[kind], key, (CertificateSet){ made, 1 },
+                         err)) {
+        arena_clear(&arena);
+        return false;
+    }
+    credential_clear(&item->credential);
+    arena_clear(&item->arena);
+    item->arena = arena;
+    item->credential = (Credential){ .key = TAKE(key), .chain = { made, 1 } };
+    item->failures = 0;
+    item->retry_ms = 0;
+    log_info("server certificate renewed", LOG_C("file", file_names[kind]),
+             LOG_C("serial", made->serial));
+    return true;
+}
+
+/* Milliseconds until the next look at this one. */
+static int64_t look_at(OwnCertificates *own, OwnKind kind)
+{
+    Own *item = &own->items[kind];
+    RenewalPlan plan = own_plan(own, kind);
+    int64_t now_ms = loop_wall_ms(own->options.loop);
+    Error err;
+    if (plan.state == RENEWAL_WAIT) {
+        return plan.at_ms - now_ms;
+    }
+    /* Good from a moment to come: the clock was ahead when it was made. Another one is good now. */
+    if (item->retry_ms > loop_now_ms(own->options.loop)) {
+        return item->retry_ms - loop_now_ms(own->options.loop);
+    }
+    if (renew(own, kind, &err)) {
+        own->options.changed(own->options.context, kind);
+        return own_plan(own, kind).at_ms - now_ms;
+    }
+    int64_t wait_ms = renewal_retry_ms(certificate_of(own, kind), item->failures++, now_ms,
+                                       loop_random(own->options.loop));
+    item->retry_ms = loop_now_ms(own->options.loop) + wait_ms;
+    log_warning("cannot renew a server certificate", LOG_C("file", file_names[kind]),
+                LOG_C("error", err.text));
+    return wait_ms;
+}
+
+static void timer_runs(void *context)
+{
+    OwnCertificates *own = context;
+    int64_t wait_ms = LOOK_MAX_MS;
+    for (OwnKind kind = 0; kind < OWN_KINDS; kind++) {
+        int64_t one = look_at(own, kind);
+        wait_ms = one < wait_ms ? one : wait_ms;
+    }
+    loop_timer_start(&own->timer, wait_ms > 0 ? wait_ms : 1);
+}
+
+void own_certificates_look(OwnCertificates *own)
+{
+    loop_timer_start(&own->timer, 0);
+}
+
+bool own_renew(OwnCertificates *own, OwnKind kind, Error *err)
+{
+    if (!renew(own, kind, err)) {
+        return false;
+    }
+    own->options.changed(own->options.context, kind);
+    own_certificates_look(own);
+    return true;
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+/* The CA is here, and nobody knows the keys of these. */
+static bool tell_remedy(Error *err)
+{
+    char what[sizeof err->text];
+    memcpy(what, err->text, sizeof what);
+    return error_set(err, err->kind,
+                     "%.380s; remove it, and the server creates another one at its next start",
+                     what);
+}
+
+bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Error *err)
+{
+    OwnCertificates *own = memory_new(sizeof *own);
+    bool ok = true;
+    own->options = *options;
+    loop_timer_init(&own->timer, options->loop, timer_runs, own);
+    for (OwnKind kind = 0; kind < OWN_KINDS; kind++) {
+        arena_init(&own->items[kind].arena, ARENA_UNLIMITED);
+    }
+    for (OwnKind kind = 0; kind < OWN_KINDS && ok; kind++) {
+        Own *item = &own->items[kind];
+        ok = credential_load(options->directory, file_names[kind], &item->arena, &item->credential,
+                             err) ||
+             tell_remedy(err);
+    }
+    if (ok && !certificate_of(own, OWN_KIND_NODE)->has_identity) {
+        ok = error_set(err, ERROR_INVALID, "%s/" OWN_NODE " is not a node certificate",
+                       options->directory->path);
+    }
+    if (!ok) {
+        own_certificates_free(own);
+        return false;
+    }
+    *out = own;
+    return true;
+}
+
+void own_certificates_free(OwnCertificates *own)
+{
+    if (own == NULL) {
+        return;
+    }
+    loop_timer_stop(&own->timer);
+    for (OwnKind kind = 0; kind < OWN_KINDS; kind++) {
+        credential_clear(&own->items[kind].credential);
+        arena_clear(&own->items[kind].arena);
+    }
+    free(own);
+}

@@ -1,0 +1,185 @@
+#include "membership/revoke.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hex.h"
+#include "base/memory.h"
+#include "cluster/change.h"
+#include "cluster/cluster_keys.h"
+#include "membership/nodes.h"
+#include "pki/ca.h"
+#include "pki/revocation.h"
+
+enum {
+    SEEN_NODE,
+    SEEN_REVOCATIONS,
+    SEEN_COUNT
+};
+
+typedef struct Revoking {
+    ClusterStore at;
+    char name[NODE_NAME_MAX + 1];
+    char serial[SERIAL_TEXT + 1]; /* empty: all of the node's */
+    ClusterDone *done;
+    void *context;
+} Revoking;
+
+static void revoking_end(void *context, const Error *err)
+{
+    Revoking *revoking = context;
+    revoking->done(revoking->context, err);
+    free(revoking);
+}
+
+/* A new enrolment that nobody has a certificate of: none of before counts any more. */
+static bool change_enrolment(Change *change, NodeRecord *node, RevocationList *list,
+                             int64_t until_ms, Error *err)
+{
+    Arena *arena = change_arena(change);
+    if (!enrolment_make(node->enrolment, err) ||
+        !revocation_set_name(arena, list, str_from_c(node->name), str_from_c(node->enrolment),
+                             until_ms, err)) {
+        return false;
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    node_record_print(node, &text);
+    change_put(change, change_key(change, SEEN_NODE), buf_str(&text), 0);
+    return true;
+}
+
+/* The record of the node stays as it was, and is written all the same: who watches the node or its
+ * certificate learns of it by that. */
+static bool add_serial(Change *change, Str serial, RevocationList *list, int64_t until_ms,
+                       Error *err)
+{
+    change_put(change, change_key(change, SEEN_NODE), change_value(change, SEEN_NODE), 0);
+    return revocation_add_serial(change_arena(change), list, serial, until_ms, err);
+}
+
+static bool decide(void *context, Change *change, Error *err)
+{
+    Revoking *revoking = context;
+    Arena *arena = change_arena(change);
+    NodeRecord node;
+    RevocationList list = { 0 };
+    int64_t now_ms = loop_wall_ms(revoking->at.loop);
+    if (!change_has(change, SEEN_NODE)) {
+        return nodes_unknown(&revoking->at, str_from_c(revoking->name), err);
+    }
+    if (!node_record_read(arena, change_value(change, SEEN_NODE), &node, err) ||
+        (change_has(change, SEEN_REVOCATIONS) &&
+         !revocation_read(arena, change_value(change, SEEN_REVOCATIONS), &list, err))) {
+        return false;
+    }
+    if (node.is_server) {
+        return error_set(err, ERROR_CONFLICT,
+                         "'%s' is a server and would lock itself out; to replace all certificates, "
+                         "rotate the CA",
+                         node.name);
+    }
+    /* Of the one in question only the newest expiry of the node is known. */
+    int64_t until_ms =
+        node.not_after_ms > now_ms + NODE_LIFE_MS ? node.not_after_ms : now_ms + NODE_LIFE_MS;
+    revocation_prune(&list, now_ms);
+    bool ok = revoking->serial[0] == '\0'
+                  ? change_enrolment(change, &node, &list, until_ms, err)
+                  : add_serial(change, str_from_c(revoking->serial), &list, until_ms, err);
+    if (!ok) {
+        return false;
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    revocation_print(&list, &text);
+    change_put(change, change_key(change, SEEN_REVOCATIONS), buf_str(&text), 0);
+    return true;
+}
+
+static void decided(void *context, Change *change, const Error *err)
+{
+    revoking_end(context, err);
+}
+
+static void start(Revoking *revoking)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str prefix = revoking->at.prefix;
+    Str keys[SEEN_COUNT] = {
+        [SEEN_NODE] = cluster_key_node(&arena, prefix, str_from_c(revoking->name)),
+        [SEEN_REVOCATIONS] = cluster_key_revocations(&arena, prefix),
+    };
+    Change *change;
+    change_start(&(ChangeSpec){ .urgent = true,
+                                .at = revoking->at,
+                                .keys = keys,
+                                .key_count = SEEN_COUNT,
+                                .decide = decide,
+                                .done = decided,
+                                .context = revoking },
+                 &change);
+}
+
+static Revoking *revoking_new(const ClusterStore *at, ClusterDone *done, void *context)
+{
+    Revoking *revoking = memory_new(sizeof *revoking);
+    revoking->at = *at;
+    revoking->done = done;
+    revoking->context = context;
+    return revoking;
+}
+
+void revoke_node(const ClusterStore *at, Str name, ClusterDone *done, void *context)
+{
+    Error err;
+    if (!node_name_check(name, &err)) {
+        done(context, &err);
+        return;
+    }
+    Revoking *revoking = revoking_new(at, done, context);
+    memcpy(revoking->name, name.data, name.len);
+    start(revoking);
+}
+
+/* Whose it is says its first half. */
+static bool find_owner(Revoking *revoking, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    NodesListing listing;
+    Str unread = STR_EMPTY; /* it may be that of such a node */
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!nodes_list_all(&arena, &revoking->at, &listing, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < listing.node_count; i++) {
+        const RosterNode *node = listing.nodes[i].node;
+        if (strncmp(node->record.enrolment, revoking->serial, ENROLMENT_TEXT) == 0) {
+            memcpy(revoking->name, node->record.name, sizeof revoking->name);
+            return true;
+        }
+        unread = node->error.len > 0 ? node->error : unread;
+    }
+    if (unread.len > 0) {
+        return error_set(err, ERROR_INVALID, "%" STR_FMT, STR_ARG(unread));
+    }
+    return error_set(err, ERROR_NOT_FOUND,
+                     "no node has a certificate with serial number %s; 'eden pki list' shows them",
+                     revoking->serial);
+}
+
+void revoke_serial(const ClusterStore *at, Str serial, ClusterDone *done, void *context)
+{
+    Error err;
+    if (serial.len != SERIAL_OURS || !hex_is(serial)) {
+        error_set(&err, ERROR_INVALID, "a serial number must have %d digits (0-9, a-f)",
+                  SERIAL_OURS);
+        done(context, &err);
+        return;
+    }
+    Revoking *revoking = revoking_new(at, done, context);
+    memcpy(revoking->serial, serial.data, serial.len);
+    if (find_owner(revoking, &err)) {
+        start(revoking);
+    } else {
+        revoking_end(revoking, &err);
+    }
+}

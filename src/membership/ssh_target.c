@@ -1,0 +1,317 @@
+#include "membership/ssh_target.h"
+
+#include <stdio.h>
+
+#include "base/vec.h"
+#include "base/visible.h"
+#include "sys/process.h"
+
+enum {
+    PORT_SSH = 22,
+    EXIT_NOT_FOUND = 127, /* of a shell */
+    EXIT_SSH = 255        /* of ssh itself */
+};
+
+/* --- Where and as whom ----------------------------------------------------------------------- */
+
+static bool is_user(Str user)
+{
+    bool ok = user.len > 0 && user.len <= SSH_USER_MAX &&
+              (ascii_is_alpha(user.data[0]) || user.data[0] == '_');
+    for (size_t i = 0; i < user.len && ok; i++) {
+        char c = user.data[i];
+        ok = ascii_is_alpha(c) || ascii_is_digit(c) || c == '_' || c == '-' || c == '.';
+    }
+    return ok;
+}
+
+bool ssh_target_parse(Str text, SshTarget *out, Error *err)
+{
+    SshTarget target = { .user = "root" };
+    size_t at = str_find(text, STR("@"), 0);
+    Str host = at == STR_NOT_FOUND ? text : str_from_offset(text, at + 1);
+    if (at != STR_NOT_FOUND) {
+        Str user = str_slice(text, 0, at);
+        if (!is_user(user)) {
+            return error_set(err, ERROR_INVALID,
+                             "invalid user name before '@': letters, digits, '_', "
+                             "'-' and '.', at most %d",
+                             SSH_USER_MAX);
+        }
+        memset(target.user, 0, sizeof target.user);
+        memcpy(target.user, user.data, user.len);
+    }
+    /* The text of that error repeats what was given, which is for people to see. */
+    AUTO_CLEAR(Buf) shown = buf_make(ADDRESS_HOST_MAX + ADDRESS_TEXT_MAX);
+    visible_put(&shown, str_slice(host, 0, ADDRESS_HOST_MAX));
+    if (host.len > ADDRESS_HOST_MAX || !str_eq(host, buf_str(&shown)) ||
+        !address_parse(host, PORT_SSH, &target.address, err) ||
+        target.address.kind == ADDRESS_UNIX || target.address.port == 0) {
+        return error_set(err, ERROR_INVALID,
+                         "'%" STR_FMT "' is not an SSH target; expected [USER@]HOST[:PORT]",
+                         STR_ARG(buf_str(&shown)));
+    }
+    *out = target;
+    return true;
+}
+
+/* --- By which keys --------------------------------------------------------------------------- */
+
+/* Types of host keys, and the names of signatures that ssh accepts for each. */
+static const struct {
+    const char *type, *algorithms;
+} key_types[] = {
+    { "ssh-ed25519", "ssh-ed25519" },
+    { "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256" },
+    { "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384" },
+    { "ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521" },
+    { "ssh-rsa", "rsa-sha2-512,rsa-sha2-256" },
+};
+
+static const char *algorithms_of(Str type)
+{
+    for (size_t i = 0; i < COUNT_OF(key_types); i++) {
+        if (str_eq_c(type, key_types[i].type)) {
+            return key_types[i].algorithms;
+        }
+    }
+    return NULL;
+}
+
+/* "host key" as ssh-keyscan prints it: the host is not looked at, since it was not asked for. What
+ * starts with '@' says something about the key. */
+static Str skip_host(Str line)
+{
+    Str rest = line;
+    Str first = ssh_next_word(&rest);
+    Str second = ssh_next_word(&rest);
+    bool is_host =
+        first.len > 0 && (ascii_is_alpha(first.data[0]) || ascii_is_digit(first.data[0]) ||
+                          first.data[0] == '[' || first.data[0] == '|');
+    return is_host && algorithms_of(first) == NULL && algorithms_of(second) != NULL
+               ? str_from_offset(line, (size_t)(second.data - line.data))
+               : line;
+}
+
+bool ssh_trust_add(Arena *arena, SshTrust *trust, Str line, Error *err)
+{
+    SshKey key;
+    Error why;
+    char fingerprint[SSH_FINGERPRINT_TEXT + 1];
+    line = str_trim(line);
+    if (line.len > SSH_HOST_KEY_MAX) {
+        return error_set(err, ERROR_LIMIT, "a host key must have at most %d bytes",
+                         SSH_HOST_KEY_MAX);
+    }
+    if (!ssh_key_read(arena, skip_host(line), STR_EMPTY, &key, &why) ||
+        algorithms_of(key.type) == NULL || !ssh_fingerprint(key.blob, fingerprint)) {
+        return error_set(err, ERROR_INVALID,
+                         "invalid host key; expected a line from /etc/ssh/ssh_host_ed25519_key.pub "
+                         "of that machine: 'ssh-ed25519 AAAA...'");
+    }
+    if (trust->count == SSH_HOST_KEYS_MAX) {
+        return error_set(err, ERROR_LIMIT, "more than %d host keys", SSH_HOST_KEYS_MAX);
+    }
+    trust->keys[trust->count++] = (SshKey){ .type = key.type, .blob = key.blob };
+    return true;
+}
+
+Str ssh_trust_known_hosts(Arena *arena, const SshTrust *trust)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < trust->count; i++) {
+        buf_put_format(&text, "%s %" STR_FMT " %" STR_FMT "\n", SSH_HOST_ALIAS,
+                       STR_ARG(trust->keys[i].type), STR_ARG(trust->keys[i].blob));
+    }
+    return buf_str(&text);
+}
+
+bool ssh_trust_learned(Arena *arena, Str known_hosts, SshKey *out, Error *err)
+{
+    SshTrust learned = { 0 };
+    Str line = str_slice(known_hosts, 0, str_find(known_hosts, STR("\n"), 0));
+    Error why;
+    if (!str_starts(line, STR(SSH_HOST_ALIAS " ")) || !ssh_trust_add(arena, &learned, line, &why)) {
+        return error_set(err, ERROR_INVALID, "ssh did not report the host key of the machine");
+    }
+    *out = learned.keys[0];
+    return true;
+}
+
+Str ssh_trust_words(Arena *arena, const SshTrust *trust)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    char fingerprint[SSH_FINGERPRINT_TEXT + 1];
+    for (uint32_t i = 0; i < trust->count; i++) {
+        if (ssh_fingerprint(trust->keys[i].blob, fingerprint)) {
+            buf_put_format(&text, "%s%" STR_FMT " %s", text.len > 0 ? ", " : "",
+                           STR_ARG(trust->keys[i].type), fingerprint);
+        }
+    }
+    return buf_str(&text);
+}
+
+/* --- The command line ------------------------------------------------------------------------ */
+
+#define REMOTE         "eden join --answer"
+#define REMOTE_BY_SUDO "sudo -n " REMOTE
+
+/* Nothing is asked, kept, forwarded or taken from anybody's settings. */
+static const char *const options[] = {
+    "BatchMode=yes",
+    "CanonicalizeHostname=no",
+    "CheckHostIP=no",
+    "ClearAllForwardings=yes",
+    "ConnectionAttempts=1",
+    "ControlMaster=no",
+    "ControlPath=none",
+    "EscapeChar=none",
+    "ForwardAgent=no",
+    "ForwardX11=no",
+    "GlobalKnownHostsFile=/dev/null",
+    "GSSAPIAuthentication=no",
+    "HashKnownHosts=no",
+    ("HostKeyAlias=" SSH_HOST_ALIAS),
+    "IdentitiesOnly=yes",
+    "IdentityAgent=none",
+    "LogLevel=INFO", /* with less it does not tell why it does not go on */
+    "PasswordAuthentication=no",
+    "PermitLocalCommand=no",
+    "PreferredAuthentications=publickey",
+    "ProxyCommand=none",
+    "RequestTTY=no",
+    "UpdateHostKeys=no",
+    "VerifyHostKeyDNS=no",
+};
+
+typedef VEC(const char *) Words;
+
+static void push_option(Arena *arena, Words *argv, const char *name, const char *value)
+{
+    VEC_PUSH(arena, argv, "-o");
+    VEC_PUSH(arena, argv, arena_format(arena, "%s=%s%c", name, value, '\0').data);
+}
+
+/* Only those: a machine that has lost the known key shows another one of the same type, and both can
+ * be told. */
+static void push_algorithms(Arena *arena, Words *argv, const SshTrust *trust)
+{
+    Buf names = buf_make_in(arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < trust->count; i++) {
+        buf_put_format(&names, "%s%s", i > 0 ? "," : "", algorithms_of(trust->keys[i].type));
+    }
+    if (names.len > 0) {
+        push_option(arena, argv, "HostKeyAlgorithms", arena_copy_c(arena, buf_str(&names)));
+    }
+}
+
+static bool is_root(const SshTarget *target)
+{
+    return strcmp(target->user, "root") == 0;
+}
+
+const char *const *ssh_target_argv(Arena *arena, const SshTarget *target, const SshTrust *trust,
+                                   const SshPlaces *places)
+{
+    Words argv = { 0 };
+    char number[16];
+    VEC_PUSH(arena, &argv, places->program);
+    VEC_PUSH(arena, &argv, "-F");
+    VEC_PUSH(arena, &argv, "none");
+    VEC_PUSH(arena, &argv, "-T");
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        VEC_PUSH(arena, &argv, "-o");
+        VEC_PUSH(arena, &argv, options[i]);
+    }
+    push_option(arena, &argv, "StrictHostKeyChecking", trust->accept_new ? "accept-new" : "yes");
+    push_option(arena, &argv, "UserKnownHostsFile", places->known_hosts);
+    push_algorithms(arena, &argv, trust);
+    snprintf(number, sizeof number, "%d", SSH_CONNECT_S);
+    push_option(arena, &argv, "ConnectTimeout", number);
+    snprintf(number, sizeof number, "%d", SSH_ALIVE_S);
+    push_option(arena, &argv, "ServerAliveInterval", number);
+    VEC_PUSH(arena, &argv, "-i");
+    VEC_PUSH(arena, &argv, places->key);
+    VEC_PUSH(arena, &argv, "-l");
+    VEC_PUSH(arena, &argv, target->user);
+    VEC_PUSH(arena, &argv, "-p");
+    VEC_PUSH(arena, &argv, arena_format(arena, "%u%c", target->address.port, '\0').data);
+    VEC_PUSH(arena, &argv, "--");
+    VEC_PUSH(arena, &argv, target->address.host);
+    VEC_PUSH(arena, &argv, is_root(target) ? REMOTE : REMOTE_BY_SUDO);
+    VEC_PUSH(arena, &argv, NULL);
+    return argv.items;
+}
+
+Str ssh_authorized_line(Arena *arena, Str public_line, bool by_sudo)
+{
+    return arena_format(arena, "restrict,command=\"%s\" %" STR_FMT,
+                        by_sudo ? REMOTE_BY_SUDO : REMOTE, STR_ARG(public_line));
+}
+
+/* --- What went wrong ------------------------------------------------------------------------- */
+
+static bool says(Str said, const char *text)
+{
+    return str_find(said, str_from_c(text), 0) != STR_NOT_FOUND;
+}
+
+/* The first fingerprint in what ssh said; empty: there is none. */
+static Str find_fingerprint(Str said)
+{
+    size_t at = str_find(said, STR("SHA256:"), 0);
+    size_t end = at == STR_NOT_FOUND ? 0 : at + 7;
+    while (end > 0 && end < said.len &&
+           (ascii_is_alpha(said.data[end]) || ascii_is_digit(said.data[end]) ||
+            said.data[end] == '+' || said.data[end] == '/')) {
+        end++;
+    }
+    return end > 0 ? str_slice(said, at, end) : STR_EMPTY;
+}
+
+static bool explain_host_key(Arena *arena, const SshTarget *target, const SshTrust *trust, Str said,
+                             Error *err)
+{
+    Str shown = find_fingerprint(said), known = ssh_trust_words(arena, trust);
+    return error_set(err, ERROR_DENIED,
+                     "%s has the host key %" STR_FMT ", but expected was %" STR_FMT
+                     ": it is another machine, or a man in the middle",
+                     target->address.host, STR_ARG(shown.len > 0 ? shown : STR("of another type")),
+                     STR_ARG(known.len > 0 ? known : STR("none")));
+}
+
+bool ssh_explain(Arena *arena, const SshTarget *target, const SshTrust *trust, int exit_code,
+                 Str said, Error *err)
+{
+    const char *host = target->address.host;
+    Buf shown = buf_make_in(arena, BUF_UNLIMITED);
+    visible_put(&shown, process_words(arena, said));
+    Str words = shown.len > 0 ? buf_str(&shown) : STR("no output");
+    if (exit_code == EXIT_SSH &&
+        (says(said, "IDENTIFICATION HAS CHANGED") || says(said, "Host key verification failed") ||
+         says(said, "no matching host key type"))) {
+        return explain_host_key(arena, target, trust, said, err);
+    }
+    if (exit_code == EXIT_SSH && says(said, "Permission denied")) {
+        return error_set(err, ERROR_DENIED,
+                         "%s rejected the SSH key of this server for user %s; add the line printed "
+                         "by 'eden nodes ssh-key' to ~%s/.ssh/authorized_keys there",
+                         host, target->user, target->user);
+    }
+    if (exit_code == EXIT_SSH) {
+        return error_set(err, ERROR_UNAVAILABLE, "cannot log in to %s: ssh: %" STR_FMT, host,
+                         STR_ARG(words));
+    }
+    if (exit_code == EXIT_NOT_FOUND) {
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "eden not found on %s, or not in the PATH: %" STR_FMT, host,
+                         STR_ARG(words));
+    }
+    if (says(said, "sudo:")) {
+        return error_set(err, ERROR_DENIED,
+                         "%s may not run 'eden join --answer' with sudo on %s: %" STR_FMT,
+                         target->user, host, STR_ARG(words));
+    }
+    return error_set(err, ERROR_UNAVAILABLE, "'eden join --answer' on %s exited with %d: %" STR_FMT,
+                     host, exit_code, STR_ARG(words));
+}

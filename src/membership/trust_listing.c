@@ -1,0 +1,31 @@
+#include "membership/trust_listing.h"
+
+#include "cluster/cluster_keys.h"
+
+bool trust_list(Arena *arena, const ClusterStore *at, TrustListing *out, Error *err)
+{
+    NodesListing listing;
+    if (!nodes_list_all(arena, at, &listing, err)) {
+        return false;
+    }
+    const RevocationList *revoked = roster_revoked(at->roster);
+    if (revoked->is_unreadable) {
+        return error_set(err, ERROR_INVALID, "cannot read the revocation list");
+    }
+    NodeTrust *nodes = ARENA_ARRAY(arena, NodeTrust, listing.node_count);
+    for (uint32_t i = 0; i < listing.node_count; i++) {
+        const RosterNode *node = listing.nodes[i].node;
+        Str name = str_from_c(node->record.name);
+        Str left = cluster_key_without(arena, at->prefix, name);
+        const StateEntry *report =
+            state_find(at->state, cluster_key_trust_of(arena, at->prefix, name));
+        Error unread;
+        nodes[i] = (NodeTrust){ .node = node,
+                                .is_left = state_find(at->state, left) != NULL,
+                                .is_revoked = node_record_is_revoked(&node->record, revoked) };
+        nodes[i].has_report =
+            report != NULL && trust_report_read(arena, report->value, &nodes[i].report, &unread);
+    }
+    *out = (TrustListing){ nodes, listing.node_count };
+    return true;
+}

@@ -1,0 +1,291 @@
+#include "audit/audit_drop.h"
+
+#include "audit/audit.h"
+#include "store_world.h"
+
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+
+enum {
+    ENTRIES = 3300 /* of which 2300 may go: four batches and some */
+};
+
+typedef struct Fixture {
+    StoreWorld world;
+    Audit *audit;
+    uint32_t told;
+    AuditPage page; /* of the one that was looked up last: */
+    char hash[AUDIT_HASH_TEXT + 1];
+    AuditChain chain;
+    bool is_over;
+    AuditHead head;
+    uint64_t count;
+    Error err;
+} Fixture;
+
+static void appended(void *context, uint64_t sequence, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    f->told++;
+}
+
+static void append(Fixture *f)
+{
+    audit_append(f->audit,
+                 &(AuditEntry){ .who = STR("ann"), .verb = STR("delete"), .kind = STR("Node") },
+                 appended, f);
+}
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    world_open(&f->world);
+    f->audit = audit_new(&f->world.at);
+    for (int i = 0; i < ENTRIES; i++) {
+        append(f);
+    }
+    world_pass(&f->world);
+    assert_int_equal(f->told, ENTRIES);
+    loop_virtual_set_wall(f->world.at.loop,
+                          loop_wall_ms(f->world.at.loop) + AUDIT_KEPT_DAYS * DAY_MS + 1000);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    audit_free(f->audit);
+    world_close(&f->world);
+    free(f);
+    return 0;
+}
+
+static void listed(void *context, const AuditPage *page, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    f->page = *page;
+    snprintf(f->hash, sizeof f->hash, "%" STR_FMT, STR_ARG(page->entries[0].hash));
+}
+
+static AuditDropWish wish_of(Fixture *f, uint64_t sequence)
+{
+    AuditDropWish wish = { .sequence = sequence };
+    audit_list(&f->world.at, &(AuditQuery){ .from = sequence, .limit = 1 }, listed, f);
+    world_pass(&f->world);
+    memcpy(wish.hash, f->hash, sizeof wish.hash);
+    return wish;
+}
+
+static void dropped(void *context, const AuditHead *head, uint64_t count, const Error *err)
+{
+    Fixture *f = context;
+    f->is_over = true;
+    f->count = count;
+    f->err = err == NULL ? (Error){ 0 } : *err;
+    f->head = head == NULL ? (AuditHead){ 0 } : *head;
+}
+
+static void verified(void *context, const AuditChain *chain, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    f->chain = *chain;
+}
+
+static void expect_whole(Fixture *f, uint64_t floor, uint64_t count)
+{
+    audit_verify(f->audit, verified, f);
+    world_pass(&f->world);
+    assert_false(f->chain.is_broken);
+    assert_int_equal(f->chain.head.floor_sequence, floor);
+    assert_int_equal(f->chain.count, count);
+}
+
+static void what_is_archived_goes_and_the_rest_is_whole(void **state)
+{
+    Fixture *f = *state;
+    AuditDropWish wish = wish_of(f, 2300);
+    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    world_pass(&f->world);
+    assert_true(f->is_over);
+    assert_int_equal(f->err.kind, ERROR_NONE);
+    assert_int_equal(f->count, 2300);
+    assert_int_equal(f->head.floor_sequence, 2300);
+    assert_string_equal(f->head.floor_hash, wish.hash);
+    assert_string_equal(f->head.floor_who, "ann");
+    assert_true(f->head.floor_time_ms > 0);
+    expect_whole(f, 2300, 1000);
+    /* The log goes on, and the floor stays. */
+    append(f);
+    world_pass(&f->world);
+    expect_whole(f, 2300, 1001);
+    /* The same once more changes nothing. */
+    audit_drop(&f->world.at, &wish, STR("ben"), dropped, f);
+    world_pass(&f->world);
+    assert_int_equal(f->err.kind, ERROR_NONE);
+    assert_int_equal(f->count, 0);
+    assert_string_equal(f->head.floor_who, "ann");
+}
+
+/* Every state of the store on the way is one that a server may find after it was killed. */
+static void each_batch_leaves_a_log_that_is_whole(void **state)
+{
+    Fixture *f = *state;
+    AuditDropWish wish = wish_of(f, 2300);
+    int64_t before = store_status(f->world.at.store).revision;
+    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    world_pass(&f->world);
+    int64_t after = store_status(f->world.at.store).revision;
+    assert_int_equal(after - before, 5);
+    for (int64_t revision = before; revision <= after; revision++) {
+        WorldValue got = { .arena = &f->world.arena };
+        StoreOp op = { .kind = STORE_RANGE,
+                       .key = cluster_key_audit_head(&f->world.arena, PREFIX),
+                       .revision = revision };
+        AuditHead head;
+        Error err;
+        assert_true(store_op(f->world.at.store, &op, world_got, &got, &err));
+        world_pass(&f->world);
+        assert_true(audit_head_read(&f->world.arena, got.value, &head, &err));
+        uint64_t floor = (uint64_t)(revision - before) * AUDIT_DROP_BATCH;
+        assert_int_equal(head.floor_sequence, floor < 2300 ? floor : 2300);
+        /* What stands behind the floor is there, and nothing before it. */
+        StoreOp all = { .kind = STORE_RANGE,
+                        .key = cluster_key_audit_all(&f->world.arena, PREFIX),
+                        .limit = 1,
+                        .revision = revision };
+        all.end = store_prefix_end(&f->world.arena, all.key);
+        got = (WorldValue){ .arena = &f->world.arena };
+        assert_true(store_op(f->world.at.store, &all, world_got, &got, &err));
+        world_pass(&f->world);
+        AuditEntry first;
+        assert_true(audit_entry_read(&f->world.arena, got.value, &first, &err));
+        assert_int_equal(first.sequence, head.floor_sequence + 1);
+        assert_str(first.previous, head.floor_hash);
+    }
+}
+
+/* Who appends meanwhile makes it try again, and the other way round. */
+static void entries_come_meanwhile(void **state)
+{
+    Fixture *f = *state;
+    AuditDropWish wish = wish_of(f, 2300);
+    Loop *loop = f->world.at.loop;
+    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    int more = 0;
+    for (; more < 50; more++) {
+        append(f);
+        loop_run_virtual_until(loop, loop_now_ms(loop));
+    }
+    world_pass(&f->world);
+    assert_true(f->is_over);
+    assert_int_equal(f->err.kind, ERROR_NONE);
+    expect_whole(f, 2300, 1000 + (uint64_t)more);
+}
+
+static void one_of_many_is_over(void *context, const AuditHead *head, uint64_t count,
+                                const Error *err)
+{
+    Fixture *f = context;
+    if (err != NULL) {
+        fail_msg("%s", err->text);
+    }
+    f->count += count;
+    f->told++;
+}
+
+typedef struct Later {
+    Fixture *f;
+    AuditDropWish wish;
+    int turns;
+} Later;
+
+static void drop_later(void *context, const StoreReply *reply, const Error *err)
+{
+    Later *later = context;
+    Fixture *f = later->f;
+    Error failure;
+    if (later->turns-- == 0) {
+        audit_drop(&f->world.at, &later->wish, STR("ben"), one_of_many_is_over, f);
+        return;
+    }
+    assert_true(store_get(f->world.at.store, STR("nothing"), drop_later, later, &failure));
+}
+
+/* Who sends the same again, as the answer is long in coming, is not told that entries are missing. */
+static void several_drop_the_same(void **state)
+{
+    Fixture *f = *state;
+    Later later[6];
+    AuditDropWish wish = wish_of(f, 2300);
+    f->told = 0;
+    for (int i = 0; i < (int)COUNT_OF(later); i++) {
+        later[i] = (Later){ f, wish, i };
+        drop_later(&later[i], NULL, NULL);
+    }
+    world_pass(&f->world);
+    assert_int_equal(f->told, COUNT_OF(later));
+    assert_int_equal(f->count, 2300);
+    expect_whole(f, 2300, 1000);
+}
+
+static void what_may_not_go_stays(void **state)
+{
+    Fixture *f = *state;
+    AuditDropWish wish = wish_of(f, 2301);
+    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    world_pass(&f->world);
+    assert_int_equal(f->err.kind, ERROR_CONFLICT);
+    expect_whole(f, 0, ENTRIES);
+    wish = wish_of(f, 2000);
+    memcpy(wish.hash, f->chain.head.hash, sizeof wish.hash);
+    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    world_pass(&f->world);
+    assert_int_equal(f->err.kind, ERROR_CONFLICT);
+    assert_non_null(strstr(f->err.text, "a different hash"));
+    expect_whole(f, 0, ENTRIES);
+}
+
+static void a_log_that_is_not_whole_is_not_dropped(void **state)
+{
+    Fixture *f = *state;
+    AuditDropWish wish = wish_of(f, 2000);
+    Error err;
+    assert_true(store_delete(f->world.at.store, cluster_key_audit(&f->world.arena, PREFIX, 1200),
+                             world_stored, &f->world, &err));
+    world_expect(&f->world, ERROR_NONE, NULL);
+    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    world_pass(&f->world);
+    assert_int_equal(f->err.kind, ERROR_CONFLICT);
+    assert_non_null(strstr(f->err.text, "nothing is dropped"));
+    assert_int_equal(f->head.floor_sequence, 1000);
+}
+
+static void without_a_store_it_ends(void **state)
+{
+    Fixture *f = *state;
+    AuditDropWish wish = wish_of(f, 2000);
+    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    store_close(f->world.at.store);
+    f->world.at.store = NULL;
+    assert_true(f->is_over);
+    assert_int_equal(f->err.kind, ERROR_UNAVAILABLE);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(what_is_archived_goes_and_the_rest_is_whole),
+        ROW(each_batch_leaves_a_log_that_is_whole),
+        ROW(entries_come_meanwhile),
+        ROW(several_drop_the_same),
+        ROW(what_may_not_go_stays),
+        ROW(a_log_that_is_not_whole_is_not_dropped),
+        ROW(without_a_store_it_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+#include "audit/audit_drop_plan.h"
+
+#include "audit_lines.h"
+
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+/* When all of them are old enough. */
+#define LATER_MS (LINES_TIME_MS + (LINES_MAX + 1) * (int64_t)1000 + AUDIT_KEPT_DAYS * DAY_MS)
+
+static int set_up(void **state)
+{
+    *state = audit_lines_new(LINES_MAX);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    audit_lines_free(*state);
+    return 0;
+}
+
+static AuditDropWish wish_of(const AuditLines *lines, uint64_t sequence)
+{
+    AuditDropWish wish = { .sequence = sequence };
+    memcpy(wish.hash, lines->hashes[sequence], sizeof wish.hash);
+    return wish;
+}
+
+/* The kind of the refusal, or ERROR_NONE. */
+static ErrorKind decide(const AuditLines *lines, const AuditDropWish *wish, int64_t now_ms,
+                        uint64_t *left, Error *err)
+{
+    AuditDropLimits limits = audit_drop_limits(&lines->head, now_ms);
+    Str text = wish->sequence <= LINES_MAX ? lines->lines[wish->sequence] : STR_EMPTY;
+    *err = (Error){ 0 };
+    bool ok = audit_drop_decide(&lines->head, &limits, wish, text, left, err);
+    assert_int_equal(ok, err->kind == ERROR_NONE);
+    return err->kind;
+}
+
+static void the_newest_and_the_young_stay(void **state)
+{
+    AuditLines *lines = *state;
+    AuditDropWish last = wish_of(lines, LINES_MAX - AUDIT_KEPT_ENTRIES);
+    AuditDropWish more = wish_of(lines, LINES_MAX - AUDIT_KEPT_ENTRIES + 1);
+    uint64_t left;
+    Error err;
+    assert_int_equal(decide(lines, &last, LATER_MS, &left, &err), ERROR_NONE);
+    assert_int_equal(left, last.sequence);
+    assert_int_equal(decide(lines, &more, LATER_MS, &left, &err), ERROR_CONFLICT);
+    assert_non_null(strstr(err.text, "those after 200"));
+    /* The hundredth is exactly as old as it must be older than. */
+    int64_t now_ms = LINES_TIME_MS + 100 * 1000 + AUDIT_KEPT_DAYS * DAY_MS;
+    AuditDropWish old = wish_of(lines, 99), young = wish_of(lines, 100);
+    assert_int_equal(decide(lines, &old, now_ms, &left, &err), ERROR_NONE);
+    assert_int_equal(decide(lines, &young, now_ms, &left, &err), ERROR_CONFLICT);
+    assert_non_null(strstr(err.text, "last 7 days"));
+    AuditHead few = { .sequence = 999 };
+    assert_int_equal(audit_drop_limits(&few, LATER_MS).last, 0);
+}
+
+static void an_archive_of_another_log_drops_nothing(void **state)
+{
+    AuditLines *lines = *state;
+    AuditDropWish wish = wish_of(lines, 50);
+    uint64_t left;
+    Error err;
+    memcpy(wish.hash, lines->hashes[51], sizeof wish.hash);
+    assert_int_equal(decide(lines, &wish, LATER_MS, &left, &err), ERROR_CONFLICT);
+    assert_non_null(strstr(err.text, "a different hash"));
+    assert_int_equal(left, 0);
+    AuditDropWish none = { .sequence = 0 }, behind = { .sequence = LINES_MAX + 1 };
+    assert_int_equal(decide(lines, &none, LATER_MS, &left, &err), ERROR_NOT_FOUND);
+    assert_int_equal(decide(lines, &behind, LATER_MS, &left, &err), ERROR_NOT_FOUND);
+    lines->lines[60] = STR_EMPTY;
+    AuditDropWish missing = wish_of(lines, 60);
+    assert_int_equal(decide(lines, &missing, LATER_MS, &left, &err), ERROR_CONFLICT);
+    lines->lines[60] = STR("{}");
+    assert_int_equal(decide(lines, &missing, LATER_MS, &left, &err), ERROR_CONFLICT);
+}
+
+static void what_is_done_is_done(void **state)
+{
+    AuditLines *lines = *state;
+    AuditDropWish wish = wish_of(lines, 50), other = wish_of(lines, 50), early = wish_of(lines, 49);
+    uint64_t left = 7;
+    Error err;
+    lines->head.floor_sequence = 50;
+    memcpy(lines->head.floor_hash, lines->hashes[50], sizeof lines->head.floor_hash);
+    assert_int_equal(decide(lines, &wish, LATER_MS, &left, &err), ERROR_NONE);
+    assert_int_equal(left, 0);
+    memcpy(other.hash, lines->hashes[51], sizeof other.hash);
+    assert_int_equal(decide(lines, &other, LATER_MS, &left, &err), ERROR_CONFLICT);
+    assert_int_equal(decide(lines, &early, LATER_MS, &left, &err), ERROR_CONFLICT);
+    assert_non_null(strstr(err.text, "up to 50 are already archived"));
+}
+
+static void batches_end_in_time(void **state)
+{
+    AuditHead head = { .sequence = 5000 };
+    AuditDropWish wish = { .sequence = 1200 };
+    static const uint64_t floors[][2] = {
+        { 0, 500 }, { 500, 1000 }, { 1000, 1200 }, { 1199, 1200 }
+    };
+    for (size_t i = 0; i < COUNT_OF(floors); i++) {
+        head.floor_sequence = floors[i][0];
+        assert_int_equal(audit_drop_batch_end(&head, &wish), floors[i][1]);
+    }
+}
+
+static void only_what_is_whole_goes(void **state)
+{
+    AuditLines *lines = *state;
+    AuditDropLimits limits = audit_drop_limits(&lines->head, LATER_MS);
+    AuditHead head = lines->head;
+    Error err;
+    assert_true(audit_drop_advance(&head, &limits, lines->lines + 1, 20, &err));
+    assert_int_equal(head.floor_sequence, 20);
+    assert_string_equal(head.floor_hash, lines->hashes[20]);
+    assert_int_equal(head.sequence, lines->head.sequence);
+    assert_true(audit_drop_advance(&head, &limits, lines->lines + 21, 20, &err));
+    assert_int_equal(head.floor_sequence, 40);
+    assert_false(audit_drop_advance(&head, &limits, lines->lines + 42, 20, &err));
+    assert_int_equal(head.floor_sequence, 40);
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    assert_non_null(strstr(err.text, "nothing is dropped"));
+    /* A clock that was set back does not make an entry older than it is. */
+    limits.before_ms = LINES_TIME_MS + 50 * 1000;
+    assert_false(audit_drop_advance(&head, &limits, lines->lines + 41, 20, &err));
+    assert_non_null(strstr(err.text, "entry 50"));
+    assert_int_equal(head.floor_sequence, 40);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(the_newest_and_the_young_stay), ROW(an_archive_of_another_log_drops_nothing),
+        ROW(what_is_done_is_done),          ROW(batches_end_in_time),
+        ROW(only_what_is_whole_goes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

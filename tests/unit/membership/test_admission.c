@@ -1,0 +1,895 @@
+#include "membership/admission.h"
+
+#include <stdlib.h>
+
+#include "cluster/cluster_keys.h"
+#include "membership/joining_record.h"
+#include "membership/waiting_room.h"
+#include "pki/ca.h"
+#include "pki/revocation.h"
+#include "ready_state.h"
+#include "sys/loop.h"
+#include "unit.h"
+
+#define CLUSTER STR("blue")
+#define PREFIX  STR("/eden")
+
+typedef struct Fixture {
+    Arena arena;
+    Loop *loop;
+    Store *store;
+    ClusterStore at;
+    Credential ca;
+    CaSet cas;
+    Admission *admission;
+    Token token;
+} Fixture;
+
+static void put_done(void *context, const StoreReply *reply, const Error *err)
+{
+    assert_null(err);
+    *(bool *)context = true;
+}
+
+static void put(Fixture *f, Str key, Str value)
+{
+    Error err;
+    bool done = false;
+    assert_true(store_put(f->store, key, value, 0, put_done, &done, &err));
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
+    assert_true(done);
+}
+
+typedef struct Got {
+    Arena *arena;
+    Str value;
+    bool there;
+} Got;
+
+static void get_done(void *context, const StoreReply *reply, const Error *err)
+{
+    Got *got = context;
+    assert_null(err);
+    got->there = reply->ops[0].kv_count > 0;
+    got->value = got->there ? arena_copy(got->arena, reply->ops[0].kvs[0].value) : STR_EMPTY;
+}
+
+static Got get(Fixture *f, Str key)
+{
+    Got got = { .arena = &f->arena };
+    Error err;
+    assert_true(store_get(f->store, key, get_done, &got, &err));
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
+    return got;
+}
+
+static void put_token(Fixture *f, uint32_t uses)
+{
+    TokenRecord record;
+    Error err;
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    assert_true(token_record_make(&f->token, STR("test"), loop_wall_ms(f->loop), 3600 * 1000, uses,
+                                  &record, &err));
+    token_record_print(&record, &text);
+    put(f, cluster_key_token(&f->arena, PREFIX, str_from_c(f->token.id)), buf_str(&text));
+}
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    Error err;
+    arena_init(&f->arena, ARENA_UNLIMITED);
+    f->loop = loop_new_virtual(1);
+    loop_virtual_set_wall(f->loop, 1800000000000); /* in 2027 */
+    f->store = store_open_memory(f->loop, NULL);
+    f->at = (ClusterStore){ f->loop, f->store, PREFIX };
+    f->at.state = ready_state(&f->at, NULL);
+    assert_true(ca_make(&f->arena, CLUSTER, loop_wall_ms(f->loop), &f->ca, &err));
+    f->cas = (CaSet){ &f->ca, f->ca.chain };
+    f->admission = admission_new(
+        &(AdmissionSettings){ .certify = { .at = f->at, .cluster = CLUSTER, .cas = &f->cas },
+                              .server = STR("s1"),
+                              .rpc_port = 1337 });
+    assert_true(token_make(&f->token, &err));
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    admission_free(f->admission);
+    state_stop(f->at.state);
+    store_close(f->store);
+    state_free(f->at.state);
+    loop_free(f->loop);
+    credential_clear(&f->ca);
+    arena_clear(&f->arena);
+    free(f);
+    return 0;
+}
+
+/* A machine with its key and what it was answered. */
+typedef struct Joiner {
+    Fixture *f;
+    P256Private *key;
+    JoinWish wish;
+    Str text;
+    char nonce[JOIN_NONCE_TEXT + 1];
+    JoinReply reply;
+    Str reply_text;
+    const char *address;
+    bool answered;
+    Error err;
+} Joiner;
+
+static Joiner joiner_make(Fixture *f, const char *name, const Token *token)
+{
+    Joiner joiner = { .f = f, .address = "10.0.0.1:999" };
+    Error err;
+    assert_true(p256_private_make(&joiner.key, &err));
+    joiner.wish = (JoinWish){ .name = str_from_c(name),
+                              .ca = f->ca.chain.items[0].pin,
+                              .token = token,
+                              .key = joiner.key,
+                              .now_ms = loop_wall_ms(f->loop) };
+    return joiner;
+}
+
+static void answered(void *context, const JoinReply *reply, const Error *err)
+{
+    Joiner *joiner = context;
+    assert_false(joiner->answered);
+    joiner->answered = true;
+    if (reply == NULL) {
+        joiner->err = *err;
+        return;
+    }
+    Buf text = buf_make_in(&joiner->f->arena, BUF_UNLIMITED);
+    Error bad;
+    join_reply_print(reply, &text);
+    joiner->reply_text = buf_str(&text);
+    assert_true(join_reply_read(&joiner->f->arena, joiner->reply_text, &joiner->reply, &bad));
+}
+
+static void send(Joiner *joiner)
+{
+    joiner->answered = false;
+    joiner->err = (Error){ 0 };
+    admission_decide(joiner->f->admission, joiner->text, joiner->address, answered, joiner);
+}
+
+static void pass(Fixture *f)
+{
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
+}
+
+static void ask(Joiner *joiner)
+{
+    Error err;
+    joiner->wish.now_ms = loop_wall_ms(joiner->f->loop);
+    assert_true(
+        join_request_make(&joiner->f->arena, &joiner->wish, &joiner->text, joiner->nonce, &err));
+    send(joiner);
+    pass(joiner->f);
+    assert_true(joiner->answered);
+}
+
+static void expect(const Joiner *joiner, JoinResult result, JoinReason reason)
+{
+    assert_int_equal(joiner->err.kind, ERROR_NONE);
+    assert_int_equal(joiner->reply.result, result);
+    assert_int_equal(joiner->reply.reason, reason);
+}
+
+static NodeRecord node_of(Fixture *f, const char *name)
+{
+    NodeRecord record;
+    Error err;
+    Got got = get(f, cluster_key_node(&f->arena, PREFIX, str_from_c(name)));
+    assert_true(got.there);
+    assert_true(node_record_read(&f->arena, got.value, &record, &err));
+    return record;
+}
+
+static uint32_t uses_of(Fixture *f)
+{
+    TokenRecord record;
+    Error err;
+    Got got = get(f, cluster_key_token(&f->arena, PREFIX, str_from_c(f->token.id)));
+    assert_true(token_record_read(&f->arena, got.value, &record, &err));
+    return record.uses;
+}
+
+static void who_has_a_token_is_admitted(void **state)
+{
+    Fixture *f = *state;
+    JoinGain gain;
+    Error err;
+    put_token(f, 2);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    assert_true(join_reply_accept(&f->arena, &web.reply, &web.wish, web.nonce, &gain, &err));
+    assert_string_equal(gain.identity.node, "web1");
+    NodeRecord node = node_of(f, "web1");
+    assert_string_equal(node.token, f->token.id);
+    assert_string_equal(node.address, "10.0.0.1:999");
+    assert_string_equal(node.enrolment, gain.chain.items[0].enrolment);
+    assert_false(node.is_server);
+    assert_int_equal(uses_of(f), 1);
+    /* A fresh name needs no rule. */
+    assert_false(get(f, cluster_key_revocations(&f->arena, PREFIX)).there);
+    p256_private_free(web.key);
+}
+
+static void the_same_machine_may_ask_again(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    char enrolment[ENROLMENT_TEXT + 1];
+    strcpy(enrolment, node_of(f, "web1").enrolment);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    assert_int_equal(uses_of(f), 1);
+    assert_string_equal(node_of(f, "web1").enrolment, enrolment);
+    p256_private_free(web.key);
+}
+
+static void a_recorded_request_is_refused(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 5);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    send(&web);
+    pass(f);
+    expect(&web, JOIN_REFUSED, JOIN_REASON_REPLAY);
+    assert_int_equal(uses_of(f), 1);
+    /* Later its time alone refuses it, and the nonce is forgotten. */
+    loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 2 * JOIN_SKEW_MS);
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 2 * JOIN_SKEW_MS);
+    assert_false(get(f, cluster_key_nonce(&f->arena, PREFIX, str_from_c(web.nonce))).there);
+    send(&web);
+    pass(f);
+    expect(&web, JOIN_REFUSED, JOIN_REASON_CLOCK);
+    p256_private_free(web.key);
+}
+
+static void a_token_is_good_so_often_and_so_long(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token), db = joiner_make(f, "db1", &f->token);
+    ask(&web);
+    ask(&db);
+    expect(&db, JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP);
+    assert_false(get(f, cluster_key_node(&f->arena, PREFIX, STR("db1"))).there);
+    put_token(f, 1);
+    loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 3600 * 1000);
+    ask(&db);
+    expect(&db, JOIN_REFUSED, JOIN_REASON_TOKEN_EXPIRED);
+    p256_private_free(web.key);
+    p256_private_free(db.key);
+}
+
+/* Both read the record before either of them writes. */
+static void of_two_at_once_one_gets_the_last_use(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    put_token(f, 1);
+    Joiner joiners[] = { joiner_make(f, "web1", &f->token), joiner_make(f, "web2", &f->token) };
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(join_request_make(&f->arena, &joiners[i].wish, &joiners[i].text,
+                                      joiners[i].nonce, &err));
+        send(&joiners[i]);
+    }
+    pass(f);
+    expect(&joiners[0], JOIN_ADMITTED, JOIN_REASON_NONE);
+    expect(&joiners[1], JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP);
+    assert_int_equal(uses_of(f), 1);
+    p256_private_free(joiners[0].key);
+    p256_private_free(joiners[1].key);
+}
+
+static void a_wrong_token_is_as_good_as_an_unknown_one(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    Token forged = f->token;
+    forged.secret[0] ^= 1;
+    Joiner web = joiner_make(f, "web1", &forged);
+    ask(&web);
+    assert_int_equal(web.reply.result, JOIN_REFUSED);
+    char text[JOIN_TEXT_MAX];
+    strcpy(text, web.reply.text);
+    JoinReason reason = web.reply.reason;
+    put(f, cluster_key_token(&f->arena, PREFIX, str_from_c(f->token.id)), STR("{}"));
+    Error err;
+    bool done = false;
+    assert_true(store_delete(f->store,
+                             cluster_key_token(&f->arena, PREFIX, str_from_c(f->token.id)),
+                             put_done, &done, &err));
+    ask(&web);
+    assert_int_equal(web.reply.reason, reason);
+    assert_string_equal(web.reply.text, text);
+    p256_private_free(web.key);
+}
+
+static JoiningRecord joining_of(Fixture *f, const char *name)
+{
+    JoiningRecord record;
+    Error err;
+    Got got = get(f, cluster_key_joining(&f->arena, PREFIX, str_from_c(name)));
+    assert_true(got.there);
+    assert_true(joining_record_read(&f->arena, got.value, &record, &err));
+    return record;
+}
+
+static Pin pin_of(const Joiner *joiner)
+{
+    P256Public public;
+    Pin pin;
+    Error err;
+    assert_true(p256_public_of(joiner->key, &public, &err));
+    p256_public_pin(&public, &pin);
+    return pin;
+}
+
+static void approve(const Joiner *joiner)
+{
+    Fixture *f = joiner->f;
+    const char *name = arena_copy_c(&f->arena, joiner->wish.name);
+    JoiningRecord record = joining_of(f, name);
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    Pin pin = pin_of(joiner);
+    joining_record_approve(&record, &pin, loop_wall_ms(f->loop));
+    joining_record_print(&record, &text);
+    put(f, cluster_key_joining(&f->arena, PREFIX, str_from_c(name)), buf_str(&text));
+}
+
+static void a_joiner_without_a_token_stays_pending_until_approved(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL), other = joiner_make(f, "web1", NULL);
+    ask(&web);
+    expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
+    assert_false(get(f, cluster_key_node(&f->arena, PREFIX, STR("web1"))).there);
+    assert_string_equal(joining_of(f, "web1").machines[0].address, "10.0.0.1:999");
+    approve(&web);
+    /* Approved is that key: another one waits beside it, and changes nothing. */
+    ask(&other);
+    expect(&other, JOIN_PENDING, JOIN_REASON_NONE);
+    assert_int_equal(joining_of(f, "web1").count, 2);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    assert_false(get(f, cluster_key_joining(&f->arena, PREFIX, STR("web1"))).there);
+    assert_string_equal(node_of(f, "web1").token, "");
+    p256_private_free(web.key);
+    p256_private_free(other.key);
+}
+
+static void who_was_approved_may_ask_again_while_it_is_good(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL);
+    ask(&web);
+    approve(&web);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    NodeRecord first = node_of(f, "web1");
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    NodeRecord second = node_of(f, "web1");
+    assert_string_equal(second.enrolment, first.enrolment);
+    assert_string_not_equal(second.serial, first.serial);
+    /* With what has expired, somebody has to look at it again. */
+    loop_virtual_set_wall(f->loop, second.not_after_ms + 1);
+    ask(&web);
+    expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+}
+
+static void who_asks_again_and_again_has_to_wait(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 2);
+    Joiner web = joiner_make(f, "web1", &f->token), other = joiner_make(f, "web2", &f->token);
+    uint32_t given = 0;
+    for (ask(&web); web.err.kind == ERROR_NONE; ask(&web)) {
+        expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+        assert_true(++given < 100);
+    }
+    assert_true(given > 10);
+    assert_int_equal(web.err.kind, ERROR_LIMIT);
+    char serial[SERIAL_TEXT + 1];
+    strcpy(serial, node_of(f, "web1").serial);
+    ask(&web);
+    assert_string_equal(node_of(f, "web1").serial, serial);
+    ask(&other);
+    expect(&other, JOIN_ADMITTED, JOIN_REASON_NONE);
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 60 * 1000);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+    p256_private_free(other.key);
+}
+
+static bool waits(Fixture *f, const Joiner *joiner)
+{
+    Got got = get(f, cluster_key_joining(&f->arena, PREFIX, joiner->wish.name));
+    JoiningRecord record;
+    Error err;
+    Pin pin = pin_of(joiner);
+    return got.there && joining_record_read(&f->arena, got.value, &record, &err) &&
+           joining_record_find(&record, &pin) != NULL;
+}
+
+static void those_who_do_not_ask_any_more_are_forgotten(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL), db = joiner_make(f, "db1", NULL);
+    ask(&web);
+    ask(&db);
+    approve(&db);
+    for (int hour = 0; hour < 25; hour++) {
+        loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 3600 * 1000);
+        loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 3600 * 1000);
+        if (hour == 20) {
+            ask(&web);
+        }
+    }
+    assert_true(waits(f, &web));
+    Str key = cluster_key_leader(&f->arena, PREFIX),
+        old = cluster_key_joining(&f->arena, PREFIX, STR("db1"));
+    assert_true(get(f, old).there); /* another server leads */
+    put(f, key, STR("{}"));
+    StoreCompare fence = { .target = STORE_CREATE_REVISION, .key = key, .number = 1 };
+    admission_lead(f->admission, &fence); /* until now */
+    pass(f);
+    assert_true(get(f, old).there);
+    fence.number = store_status(f->store).revision;
+    admission_lead(f->admission, &fence);
+    pass(f);
+    assert_false(get(f, old).there);
+    assert_true(waits(f, &web));
+    /* Nor is an approval good for longer than that, wherever it comes from. */
+    ask(&db);
+    expect(&db, JOIN_PENDING, JOIN_REASON_NONE);
+    approve(&db);
+    loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + JOINING_LIFE_MS);
+    ask(&db);
+    expect(&db, JOIN_PENDING, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+    p256_private_free(db.key);
+}
+
+/* The same bytes, and new ones, a thousand times: one row, no lease, no revision more. */
+static void who_waits_takes_one_row_and_no_lease(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL);
+    ask(&web);
+    StoreStatus before = store_look(f->store);
+    for (int i = 0; i < 500; i++) {
+        loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 100);
+        send(&web);
+        pass(f);
+        expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
+    }
+    ask(&web);
+    expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
+    StoreStatus after = store_look(f->store);
+    assert_int_equal(after.leases, 0);
+    assert_int_equal(after.revision, before.revision);
+    assert_int_equal(joining_of(f, "web1").count, 1);
+    assert_int_equal(admission_counts(f->admission).waiting, 1);
+    p256_private_free(web.key);
+}
+
+/* A stranger asks under made-up names; an honest machine waits, is seen, and gets in. */
+static void a_loud_stranger_pushes_out_only_itself(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL), stranger = joiner_make(f, "n", NULL);
+    ask(&web);
+    stranger.address = "10.9.9.9:1";
+    uint32_t refused = 0;
+    for (int i = 0; i < 300; i++) {
+        stranger.wish.name = arena_format(&f->arena, "n%d", i);
+        loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 200);
+        ask(&stranger);
+        refused += stranger.err.kind == ERROR_LIMIT;
+    }
+    assert_true(refused > 100);
+    assert_true(waits(f, &web));
+    AdmissionCounts counts = admission_counts(f->admission);
+    assert_int_equal(counts.waiting, 1 + WAITING_SOURCE_MAX);
+    assert_int_equal(counts.limited, refused);
+    /* The newest of its rows are those that are left. */
+    stranger.wish.name = STR("n0");
+    assert_false(waits(f, &stranger));
+    assert_int_equal(store_look(f->store).leases, 0);
+    approve(&web);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+    p256_private_free(stranger.key);
+}
+
+/* From everywhere: the room is full, and still nobody is shut out who goes on asking. */
+static void a_full_room_lets_the_honest_one_wait(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL), stranger = joiner_make(f, "n", NULL);
+    for (int i = 0; i < 1100; i++) {
+        char address[32];
+        snprintf(address, sizeof address, "10.9.%d.%d:1", i / 20 % 250, i % 250);
+        stranger.wish.name = arena_format(&f->arena, "n%d", i);
+        stranger.address = address;
+        loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 250);
+        loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 250);
+        ask(&stranger);
+        expect(&stranger, JOIN_PENDING, JOIN_REASON_NONE);
+        if (i == 0) {
+            approve(&stranger); /* gives way to nobody from now on */
+        }
+        if (i % 60 == 0) {
+            ask(&web);
+            expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
+        }
+    }
+    assert_int_equal(admission_counts(f->admission).waiting, WAITING_MAX);
+    assert_true(waits(f, &web));
+    stranger.wish.name = STR("n0");
+    assert_true(waits(f, &stranger));
+    stranger.wish.name = STR("n1");
+    assert_false(waits(f, &stranger));
+    p256_private_free(web.key);
+    p256_private_free(stranger.key);
+}
+
+/* An approved machine is out of reach of who asks for its name with other keys, and with other names. */
+static void an_approval_is_not_disturbed_by_strangers(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL);
+    ask(&web);
+    approve(&web);
+    for (int i = 0; i < 3 * JOINING_MACHINES_MAX; i++) {
+        char address[32];
+        snprintf(address, sizeof address, "10.9.9.%d:1", i);
+        Joiner thief = joiner_make(f, "web1", NULL);
+        thief.address = address;
+        ask(&thief);
+        expect(&thief, JOIN_PENDING, JOIN_REASON_NONE);
+        p256_private_free(thief.key);
+    }
+    assert_int_equal(joining_of(f, "web1").count, JOINING_MACHINES_MAX);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+}
+
+/* What a server knew of those who wait it learns again when it starts. */
+static void the_room_is_as_the_store_has_it(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL), db = joiner_make(f, "db1", NULL);
+    ask(&web);
+    ask(&db);
+    approve(&db);
+    AdmissionSettings settings = { .certify = { .at = f->at, .cluster = CLUSTER, .cas = &f->cas },
+                                   .server = STR("s1"),
+                                   .rpc_port = 1337 };
+    admission_free(f->admission);
+    f->admission = admission_new(&settings);
+    pass(f);
+    assert_int_equal(admission_counts(f->admission).waiting, 1);
+    p256_private_free(web.key);
+    p256_private_free(db.key);
+}
+
+static void one_source_asks_so_often(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 5);
+    Joiner stranger = joiner_make(f, "n", NULL), web = joiner_make(f, "web1", &f->token);
+    stranger.address = "[2001:db8::1]:1";
+    ask(&stranger);
+    for (int i = 0; i < 200; i++) {
+        send(&stranger);
+        pass(f);
+        assert_true(i > 90 || stranger.err.kind == ERROR_NONE);
+    }
+    /* The same network counts as one; others are not touched. */
+    for (send(&stranger); stranger.err.kind == ERROR_NONE; send(&stranger)) {
+        pass(f);
+    }
+    web.address = "[2001:db8::2]:1";
+    ask(&web);
+    assert_int_equal(web.err.kind, ERROR_LIMIT);
+    web.address = "10.0.0.7:1";
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+    p256_private_free(stranger.key);
+}
+
+static void nobody_joins_under_a_name_that_is_still_being_removed(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    bool done = false;
+    put_token(f, 1);
+    Str mark = cluster_key_removed(&f->arena, PREFIX, STR("web1"));
+    put(f, mark, STR("{}"));
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    assert_int_equal(web.err.kind, ERROR_UNAVAILABLE);
+    assert_int_equal(uses_of(f), 0);
+    assert_true(store_delete(f->store, mark, put_done, &done, &err));
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    p256_private_free(web.key);
+}
+
+/* --- Crossed with revoked, server, expired ------------------------------------------------------ */
+
+static void change_node(Fixture *f, const char *name, bool is_server, bool forget_token,
+                        int64_t not_after_ms)
+{
+    NodeRecord record = node_of(f, name);
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    record.is_server = is_server;
+    if (forget_token) {
+        record.token[0] = '\0';
+    }
+    if (not_after_ms != 0) {
+        record.not_after_ms = not_after_ms;
+    }
+    node_record_print(&record, &text);
+    put(f, cluster_key_node(&f->arena, PREFIX, str_from_c(name)), buf_str(&text));
+}
+
+static void revoke_node(Fixture *f, const char *name)
+{
+    NodeRecord record = node_of(f, name);
+    RevocationList list = { 0 };
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    Error err;
+    assert_true(revocation_add_serial(&f->arena, &list, str_from_c(record.serial),
+                                      record.not_after_ms, &err));
+    revocation_print(&list, &text);
+    put(f, cluster_key_revocations(&f->arena, PREFIX), buf_str(&text));
+}
+
+static void a_revoked_node_does_not_come_back_with_its_used_up_token(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    char serial[SERIAL_TEXT + 1];
+    strcpy(serial, node_of(f, "web1").serial);
+    revoke_node(f, "web1");
+    ask(&web);
+    expect(&web, JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP);
+    assert_string_equal(node_of(f, "web1").serial, serial);
+    /* Nor with what is left of a token for many: its name is taken, by itself. */
+    put_token(f, 5);
+    ask(&web);
+    expect(&web, JOIN_REFUSED, JOIN_REASON_NAME_TAKEN);
+    p256_private_free(web.key);
+}
+
+static void nothing_but_a_good_approved_node_gets_its_certificate_again(void **state)
+{
+    Fixture *f = *state;
+    static const struct {
+        bool is_server, is_revoked, is_expired, by_token;
+        JoinResult result;
+    } rows[] = {
+        { .result = JOIN_ADMITTED },
+        { .is_server = true, .result = JOIN_PENDING },
+        { .is_revoked = true, .result = JOIN_PENDING },
+        { .is_expired = true, .result = JOIN_PENDING },
+        { .by_token = true, .result = JOIN_PENDING },
+        { .is_server = true, .is_revoked = true, .result = JOIN_PENDING },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *name = arena_format(&f->arena, "web%zu%c", i, '\0').data;
+        put_token(f, 1);
+        Joiner web = joiner_make(f, name, &f->token);
+        ask(&web);
+        expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+        change_node(f, name, rows[i].is_server, !rows[i].by_token,
+                    rows[i].is_expired ? loop_wall_ms(f->loop) : 0);
+        if (rows[i].is_revoked) {
+            revoke_node(f, name);
+        }
+        char serial[SERIAL_TEXT + 1];
+        strcpy(serial, node_of(f, name).serial);
+        web.wish.token = NULL;
+        ask(&web);
+        expect(&web, rows[i].result, JOIN_REASON_NONE);
+        assert_int_equal(strcmp(node_of(f, name).serial, serial) == 0,
+                         rows[i].result == JOIN_PENDING);
+        p256_private_free(web.key);
+    }
+}
+
+static void a_taken_name_is_not_given_to_another_key(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 5);
+    Joiner web = joiner_make(f, "web1", &f->token), thief = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    char serial[SERIAL_TEXT + 1];
+    strcpy(serial, node_of(f, "web1").serial);
+    ask(&thief);
+    expect(&thief, JOIN_REFUSED, JOIN_REASON_NAME_TAKEN);
+    assert_string_equal(node_of(f, "web1").serial, serial);
+    assert_int_equal(uses_of(f), 1);
+    p256_private_free(web.key);
+    p256_private_free(thief.key);
+}
+
+static void a_reused_name_inherits_nothing(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    put_token(f, 5);
+    Joiner old = joiner_make(f, "web1", &f->token), new = joiner_make(f, "web1", &f->token);
+    ask(&old);
+    NodeRecord before = node_of(f, "web1");
+    /* As removing a node does. */
+    RevocationList list = { 0 };
+    Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
+    bool done = false;
+    assert_true(
+        revocation_set_name(&f->arena, &list, STR("web1"), STR_EMPTY, before.not_after_ms, &err));
+    revocation_print(&list, &text);
+    put(f, cluster_key_revocations(&f->arena, PREFIX), buf_str(&text));
+    assert_true(store_delete(f->store, cluster_key_node(&f->arena, PREFIX, STR("web1")), put_done,
+                             &done, &err));
+    ask(&new);
+    expect(&new, JOIN_ADMITTED, JOIN_REASON_NONE);
+    NodeRecord after = node_of(f, "web1");
+    assert_string_not_equal(after.enrolment, before.enrolment);
+    Got got = get(f, cluster_key_revocations(&f->arena, PREFIX));
+    assert_true(revocation_read(&f->arena, got.value, &list, &err));
+    assert_true(revocation_check(&list, STR("web1"), str_from_c(after.serial), &err));
+    assert_false(revocation_check(&list, STR("web1"), str_from_c(before.serial), &err));
+    p256_private_free(old.key);
+    p256_private_free(new.key);
+}
+
+static void another_ca_is_refused(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    web.wish.ca.bytes[0] ^= 1;
+    ask(&web);
+    expect(&web, JOIN_REFUSED, JOIN_REASON_CA);
+    p256_private_free(web.key);
+}
+
+static void what_is_no_request_is_told(void **state)
+{
+    Fixture *f = *state;
+    Joiner web = joiner_make(f, "web1", NULL);
+    web.text = STR("{\"format\":\"eden.join/0\"}");
+    send(&web);
+    assert_true(web.answered);
+    assert_int_equal(web.err.kind, ERROR_INVALID);
+    p256_private_free(web.key);
+}
+
+static void a_damaged_record_admits_nobody(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    put(f, cluster_key_revocations(&f->arena, PREFIX), STR("not a list"));
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    assert_int_equal(web.err.kind, ERROR_INVALID);
+    assert_false(get(f, cluster_key_node(&f->arena, PREFIX, STR("web1"))).there);
+    p256_private_free(web.key);
+}
+
+/* Anybody may ask, and the list may be long. */
+static void who_cannot_come_in_is_not_looked_up_among_the_revoked(void **state)
+{
+    Fixture *f = *state;
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token), other = joiner_make(f, "web1", NULL),
+           stranger = joiner_make(f, "web2", NULL);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    put(f, cluster_key_revocations(&f->arena, PREFIX), STR("not a list"));
+    ask(&stranger);
+    expect(&stranger, JOIN_PENDING, JOIN_REASON_NONE);
+    ask(&other);
+    expect(&other, JOIN_PENDING, JOIN_REASON_NONE);
+    /* Who could come in is. */
+    ask(&web);
+    assert_int_equal(web.err.kind, ERROR_INVALID);
+    approve(&stranger);
+    ask(&stranger);
+    assert_int_equal(stranger.err.kind, ERROR_INVALID);
+    p256_private_free(web.key);
+    p256_private_free(other.key);
+    p256_private_free(stranger.key);
+}
+
+static void requests_under_way_may_be_left(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    assert_true(join_request_make(&f->arena, &web.wish, &web.text, web.nonce, &err));
+    send(&web);
+    admission_free(TAKE(f->admission));
+    pass(f);
+    assert_false(web.answered);
+    p256_private_free(web.key);
+}
+
+/* Where a machine comes from, whatever its port; 0 for what is no address of a network. */
+static void origins_are_addresses_without_ports(void **state)
+{
+    static const char *const none[] = { "", "10.0.0.2:port", "10.0.0.2:0x1", "/tmp/socket",
+                                        "[::1" };
+    uint64_t origin = joining_origin("10.0.0.2:99");
+    assert_true(origin != 0);
+    assert_true(origin == joining_origin("10.0.0.2:98"));
+    assert_true(origin != joining_origin("10.0.0.3:99"));
+    for (size_t i = 0; i < COUNT_OF(none); i++) {
+        if (joining_origin(none[i]) != 0) {
+            fail_msg("'%s' has an origin", none[i]);
+        }
+    }
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(origins_are_addresses_without_ports),
+        ROW(who_has_a_token_is_admitted),
+        ROW(the_same_machine_may_ask_again),
+        ROW(a_recorded_request_is_refused),
+        ROW(a_token_is_good_so_often_and_so_long),
+        ROW(of_two_at_once_one_gets_the_last_use),
+        ROW(a_wrong_token_is_as_good_as_an_unknown_one),
+        ROW(a_joiner_without_a_token_stays_pending_until_approved),
+        ROW(who_was_approved_may_ask_again_while_it_is_good),
+        ROW(who_asks_again_and_again_has_to_wait),
+        ROW(those_who_do_not_ask_any_more_are_forgotten),
+        ROW(who_waits_takes_one_row_and_no_lease),
+        ROW(a_loud_stranger_pushes_out_only_itself),
+        ROW(a_full_room_lets_the_honest_one_wait),
+        ROW(an_approval_is_not_disturbed_by_strangers),
+        ROW(the_room_is_as_the_store_has_it),
+        ROW(one_source_asks_so_often),
+        ROW(nobody_joins_under_a_name_that_is_still_being_removed),
+        ROW(a_revoked_node_does_not_come_back_with_its_used_up_token),
+        ROW(nothing_but_a_good_approved_node_gets_its_certificate_again),
+        ROW(a_taken_name_is_not_given_to_another_key),
+        ROW(a_reused_name_inherits_nothing),
+        ROW(another_ca_is_refused),
+        ROW(what_is_no_request_is_told),
+        ROW(a_damaged_record_admits_nobody),
+        ROW(who_cannot_come_in_is_not_looked_up_among_the_revoked),
+        ROW(requests_under_way_may_be_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* A store in memory on a virtual loop, in 2027, and what tests put there and find. */
+#pragma once
+
+#include <stdlib.h>
+
+#include "cluster/cluster_keys.h"
+#include "cluster/cluster_store.h"
+#include "membership/node_record.h"
+#include "ready_state.h"
+#include "unit.h"
+
+#define PREFIX STR("/eden")
+
+typedef struct StoreWorld {
+    Arena arena;
+    ClusterStore at;
+    bool is_done; /* what world_done was told last: */
+    Error err;
+} StoreWorld;
+
+static inline void world_open(StoreWorld *world)
+{
+    arena_init(&world->arena, ARENA_UNLIMITED);
+    world->at.loop = loop_new_virtual(1);
+    loop_virtual_set_wall(world->at.loop, 1800000000000);
+    world->at.store = store_open_memory(world->at.loop, NULL);
+    world->at.prefix = PREFIX;
+}
+
+/* For what looks at the state. */
+static inline void world_follow(StoreWorld *world)
+{
+    follow_store(&world->at);
+    for (int turn = 0; turn < 1000 && !state_age(world->at.state).is_ready; turn++) {
+        loop_run_virtual_until(world->at.loop, loop_now_ms(world->at.loop) + 1);
+    }
+}
+
+static inline void world_close(StoreWorld *world)
+{
+    follow_stop(&world->at);
+    store_close(world->at.store);
+    follow_free(&world->at);
+    loop_free(world->at.loop);
+    arena_clear(&world->arena);
+}
+
+static inline void world_pass(StoreWorld *world)
+{
+    loop_run_virtual_until(world->at.loop, loop_now_ms(world->at.loop) + 10);
+}
+
+/* A ClusterDone. */
+static inline void world_done(void *context, const Error *err)
+{
+    StoreWorld *world = context;
+    assert_false(world->is_done);
+    world->is_done = true;
+    world->err = err == NULL ? (Error){ 0 } : *err;
+}
+
+/* Expects how the change that was asked for last ends. */
+static inline void world_expect(StoreWorld *world, ErrorKind kind, const char *piece)
+{
+    world_pass(world);
+    assert_true(world->is_done);
+    world->is_done = false;
+    assert_int_equal(world->err.kind, kind);
+    if (piece != NULL && strstr(world->err.text, piece) == NULL) {
+        fail_msg("\"%s\" is not in \"%s\"", piece, world->err.text);
+    }
+}
+
+static inline void world_stored(void *context, const StoreReply *reply, const Error *err)
+{
+    world_done(context, err);
+}
+
+static inline void world_put(StoreWorld *world, Str key, Str value)
+{
+    Error err;
+    assert_true(store_put(world->at.store, key, value, 0, world_stored, world, &err));
+    world_expect(world, ERROR_NONE, NULL);
+}
+
+typedef struct WorldValue {
+    Arena *arena;
+    Str value;
+    bool there;
+    int64_t lease;
+} WorldValue;
+
+static inline void world_got(void *context, const StoreReply *reply, const Error *err)
+{
+    WorldValue *got = context;
+    assert_null(err);
+    got->there = reply->ops[0].kv_count > 0;
+    if (got->there) {
+        got->value = arena_copy(got->arena, reply->ops[0].kvs[0].value);
+        got->lease = reply->ops[0].kvs[0].lease;
+    }
+}
+
+static inline WorldValue world_get(StoreWorld *world, Str key)
+{
+    WorldValue got = { .arena = &world->arena };
+    Error err;
+    assert_true(store_get(world->at.store, key, world_got, &got, &err));
+    world_pass(world);
+    return got;
+}
+
+/* Makes some server the leader, the one before no more; gives the fence of the new one. */
+static inline StoreCompare world_lead(StoreWorld *world)
+{
+    Str key = cluster_key_leader(&world->arena, PREFIX);
+    Error err;
+    assert_true(store_delete(world->at.store, key, world_stored, world, &err));
+    world_expect(world, ERROR_NONE, NULL);
+    world_put(world, key, STR("{}"));
+    return (StoreCompare){ .target = STORE_CREATE_REVISION,
+                           .relation = STORE_EQUAL,
+                           .key = key,
+                           .number = store_status(world->at.store).revision };
+}
