@@ -41,19 +41,19 @@ void grpc_call_start_decoder(GrpcCall *call, uint32_t message_max)
     grpc_decoder_init(&call->decoder, message_max);
 }
 
-static void charge(GrpcCall *call, size_t held)
+/* Whether the limits allow it. */
+static bool charge(GrpcCall *call, size_t held)
 {
     GrpcSession *session = call->session;
+    size_t of_node = session->nodes == NULL
+                         ? 0
+                         : origin_counts_hold(session->nodes, session->node, call->charged, held);
     session->held += held - call->charged;
     if (session->memory != NULL) {
         session->memory->held += held - call->charged;
     }
     call->charged = held;
-}
-
-static bool is_charge_allowed(const GrpcSession *session)
-{
-    return session->held <= session->limits.session_max &&
+    return session->held <= session->limits.session_max && of_node <= session->limits.session_max &&
            (session->memory == NULL || session->memory->held <= session->memory->max);
 }
 
@@ -193,11 +193,8 @@ static void take_bytes(GrpcCall *call, Str bytes)
                             err.text);
         } else if (complete) {
             take_message(call, message);
-        } else {
-            charge(call, grpc_decoder_held(&call->decoder));
-            if (!is_charge_allowed(call->session)) {
-                grpc_call_break(call, GRPC_RESOURCE_EXHAUSTED, "too many bytes in flight");
-            }
+        } else if (!charge(call, grpc_decoder_held(&call->decoder))) {
+            grpc_call_break(call, GRPC_RESOURCE_EXHAUSTED, "too many bytes in flight");
         }
     }
     if (call->over) {
@@ -547,6 +544,7 @@ void grpc_session_free(GrpcSession *session)
         loop_task_stop(session->loop, &session->wake);
         http2_free(session->http2);
         session->memory = NULL;
+        session->nodes = NULL;
         session_leave(session);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "net/grpc.h"
 #include "net/grpc_decoder.h"
+#include "net/origin_counts.h"
 
 enum {
     GRPC_LINGER_MS = 30000, /* for a peer to take the last words of a call */
@@ -12,7 +13,7 @@ typedef struct GrpcSession GrpcSession;
 
 typedef struct GrpcLimits {
     size_t queue_max;   /* bytes of a call that wait for the peer before it counts as full */
-    size_t session_max; /* bytes that calls of one connection hold, in and out */
+    size_t session_max; /* bytes that calls of one connection hold, in and out; and of a node, in */
 } GrpcLimits;
 
 /* What is counted across connections. */
@@ -40,9 +41,10 @@ struct GrpcSession {
     size_t held;        /* bytes of messages that are coming in */
     LoopTask wake;      /* tells full calls that there is room again */
     GrpcSession *next, *previous;
-    uint64_t node; /* the peer, as a number; only for the owner */
+    OriginCounts *nodes; /* connections and memory of each node; NULL: the peer is not counted */
+    uint64_t node;       /* the peer, as a number */
     uint32_t busy;
-    bool freed, has_full, has_node;
+    bool freed, has_full;
 };
 
 struct GrpcCall {

@@ -185,10 +185,12 @@ static void remove_session(GrpcServer *server, GrpcSession *session)
         session->next->previous = session->previous;
     }
     server->counts.connections--;
-    if (session->has_node) {
-        origin_counts_remove(&server->nodes, session->node);
-    }
+    bool is_counted = session->nodes != NULL;
+    uint64_t node = session->node;
     grpc_session_free(session);
+    if (is_counted) {
+        origin_counts_remove(&server->nodes, node);
+    }
     if (server->stopping && server->first == NULL) {
         loop_defer(server->options.loop, &server->stopped);
     }
@@ -223,10 +225,10 @@ static void count_node(GrpcServer *server, GrpcSession *session)
     session->node = hash_str(str_from_c(peer->tls.identity.node));
     if (origin_counts_get(&server->nodes, session->node) >= server->options.per_node_max) {
         for (GrpcSession *other = server->first; other != NULL; other = other->next) {
-            oldest = other->has_node && other->node == session->node ? other : oldest;
+            oldest = other->nodes != NULL && other->node == session->node ? other : oldest;
         }
     }
-    session->has_node = true;
+    session->nodes = &server->nodes;
     origin_counts_add(&server->nodes, session->node);
     if (oldest != NULL) {
         log_debug("node has too many connections; closing the oldest",

@@ -20,7 +20,8 @@ typedef struct GrpcServerOptions {
     void *context;              /* for `authorize` and grpc_call_context */
     Http2Options http2;         /* its limits */
     size_t queue_max;           /* bytes of a call that wait for the peer; then it is full */
-    size_t connection_max;      /* bytes that the calls of one connection hold, in and out */
+    size_t connection_max;      /* bytes that the calls of one connection hold, in and out; also of
+                                 * all connections of a node, in */
     size_t memory_max;          /* bytes of messages that are coming in, on all connections */
     int64_t request_timeout_ms; /* for the request of a call that has one */
     uint32_t

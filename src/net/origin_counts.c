@@ -62,6 +62,7 @@ void origin_counts_add(OriginCounts *counts, uint64_t origin)
     OriginCount *place = &counts->places[place_of(counts, origin)];
     if (place->count++ == 0) {
         place->origin = origin;
+        place->held = 0;
         counts->used++;
     }
 }
@@ -85,4 +86,13 @@ void origin_counts_remove(OriginCounts *counts, uint64_t origin)
             hole = at;
         }
     }
+}
+
+size_t origin_counts_hold(OriginCounts *counts, uint64_t origin, size_t before, size_t now)
+{
+    BUG_IF(counts->size == 0);
+    OriginCount *place = &counts->places[place_of(counts, origin)];
+    BUG_IF(place->count == 0 || place->held < before);
+    place->held = place->held - before + now;
+    return place->held;
 }

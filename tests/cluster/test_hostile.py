@@ -183,6 +183,47 @@ def test_oversized_messages_are_refused(server):
     assert grew(server, before) < 20
 
 
+def send_half_messages(node, streams):
+    """Sends all but the last byte of a message on each stream of a session, as far as the server accepts
+    it; returns the number of bytes."""
+    size = 2 * MB
+    node.sendall(frames.HELLO + b"".join(
+        status_request(stream, "/eden.v1.Session/Session")
+        + frames.frame(frames.DATA, 0, stream, b"\0" + struct.pack(">I", size)) for stream in streams))
+    windows = dict.fromkeys([0, *streams], (1 << 16) - 1 - 5 * len(streams))
+    missing = dict.fromkeys(streams, size - 1)
+    reader = frames.Reader(node)
+    while missing:
+        for stream in missing:
+            piece = min(windows[0], windows[stream], missing[stream], 1 << 14)
+            if piece > 0:
+                node.sendall(frames.frame(frames.DATA, 0, stream, bytes(piece)))
+                windows[0] -= piece
+                windows[stream] -= piece
+                missing[stream] -= piece
+        for stream in [stream for stream in missing if missing[stream] == 0]:
+            del missing[stream]
+        if missing and not any(min(windows[0], windows[stream]) > 0 for stream in missing):
+            kind, flags, stream, payload = reader.next()
+            if kind == frames.WINDOW:
+                windows[stream] = windows.get(stream, 0) + struct.unpack(">I", payload)[0]
+            elif kind == frames.RST_STREAM or flags & frames.END_STREAM and kind == frames.HEADERS:
+                missing.pop(stream, None)
+
+
+def test_half_messages_of_a_node_are_bounded_over_all_its_connections(server):
+    """Before, each of the 32 connections of a node held its 8 MiB."""
+    files = server.join("web1")
+    before = server.memory()
+    connections = [server.connect(*files) for _ in range(32)]
+    for node in connections:
+        send_half_messages(node, [1, 3, 5, 7])
+    are_served(server)
+    assert grew(server, before) < 40
+    for node in connections:
+        node.close()
+
+
 def length_field(number, text):
     """A field of protobuf; the text is shorter than 16384 bytes."""
     return bytes([number << 3 | 2, len(text) & 127 | 128, len(text) >> 7]) + text

@@ -38,10 +38,30 @@ static void removing_what_is_not_there_is_a_bug(void **state)
     assert_bug(origin_counts_remove(&counts, 2));
 }
 
+static void memory_is_counted_for_each_origin(void **state)
+{
+    AUTO_CLEAR(OriginCounts) counts = { 0 };
+    assert_bug(origin_counts_hold(&counts, 1, 0, 1));
+    for (uint64_t origin = 1; origin <= 40; origin++) {
+        origin_counts_add(&counts, origin);
+        assert_int_equal(origin_counts_hold(&counts, origin, 0, origin * 10), origin * 10);
+    }
+    origin_counts_add(&counts, 7);
+    assert_int_equal(origin_counts_hold(&counts, 7, 0, 5), 75);
+    assert_int_equal(origin_counts_hold(&counts, 7, 70, 20), 25);
+    assert_bug(origin_counts_hold(&counts, 7, 26, 0));
+    assert_bug(origin_counts_hold(&counts, 41, 0, 1));
+    /* An origin that comes back starts at nothing. */
+    origin_counts_remove(&counts, 8);
+    origin_counts_add(&counts, 8);
+    assert_int_equal(origin_counts_hold(&counts, 8, 0, 3), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_kept),
+        cmocka_unit_test(memory_is_counted_for_each_origin),
         cmocka_unit_test(removing_what_is_not_there_is_a_bug),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
