@@ -61,8 +61,7 @@ bool append_file_read(const AppendFile *file, Arena *arena, size_t max, Str *out
     return true;
 }
 
-/* A write that the disk takes only in part is taken back: half a record in the middle of the file
- * would be worse than none. */
+/* A short write is undone: half a record in the middle of the file would be worse than none. */
 static bool add_locked(AppendFile *file, Str record, Error *err)
 {
     ssize_t put;

@@ -1,7 +1,7 @@
-/* A file that only grows: records are added at its end, each with one write, so that a process
- * that is killed leaves every record it added, and nothing after them.
+/* A file that only grows. Each record is appended with one write(2), so a process that is killed
+ * leaves every record that it added and no partial one.
  *
- * Adding may be done by several threads. */
+ * Several threads may append. */
 #pragma once
 
 #include <pthread.h>
@@ -12,24 +12,24 @@ typedef struct AppendFile {
     int descriptor; /* -1: closed */
     int64_t size;
     pthread_mutex_t mutex;
-    char name[320]; /* with its directory, for messages */
+    char name[320]; /* full path, for messages */
 } AppendFile;
 
-/* Made when it is not there. */
+/* Creates the file if it does not exist. */
 MUST_CHECK bool append_file_open(const Directory *directory, const char *name, AppendFile *out,
                                  Error *err);
 void append_file_close(AppendFile *file);
 DEFINE_AUTO_CLEAR(AppendFile, append_file_close)
 
-/* All there is; `max` as for directory_read. */
+/* The whole content; `max` as in directory_read. */
 MUST_CHECK bool append_file_read(const AppendFile *file, Arena *arena, size_t max, Str *out,
                                  Error *err);
-/* When it fails (a full disk), the file is as before. */
+/* On failure (disk full) the file is unchanged. */
 MUST_CHECK bool append_file_add(AppendFile *file, Str record, Error *err);
-/* Leaves only the first `size` bytes. */
+/* Truncates the file to `size` bytes. */
 MUST_CHECK bool append_file_cut(AppendFile *file, int64_t size, Error *err);
-/* What was added survives a power failure from now on. */
+/* Flushes the appended records to disk. */
 MUST_CHECK bool append_file_sync(AppendFile *file, Error *err);
-/* Takes disk space for so many bytes more, so that adding them cannot fail for want of it. Tries
- * only: a full disk, or a file system that cannot, is found out when adding. */
+/* Preallocates `bytes` at the end, so that appending them cannot fail with a full disk. Best
+ * effort: failures show up when appending. */
 void append_file_reserve(AppendFile *file, int64_t bytes);

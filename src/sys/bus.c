@@ -1,9 +1,9 @@
-/* One connection: calls that can be cancelled, and signals that are collected meanwhile.
+/* One connection: calls that can be cancelled, and signals that are queued during calls.
  *
- * Nothing here blocks inside of libsystemd: calls are sent, and whatever arrives is looked at one
- * message after another, in slices of time in which cancelling is noticed. Signals are told by the
- * match rules that the bus was given; because anybody on the bus can send a signal to anybody, the
- * sender is compared with the owner of the service's name as well. */
+ * Nothing here blocks inside libsystemd: calls are sent, and incoming messages are processed one by
+ * one, in time slices between which cancellation is checked. Signals are selected by match rules;
+ * because any client on the bus can send a signal to any other, the sender is also compared with
+ * the owner of the service's name. */
 #include "sys/bus.h"
 
 #include <errno.h>
@@ -19,28 +19,28 @@
 #define SYSTEMD_SOCKET "unix:path=/run/systemd/private"
 
 enum {
-    SLICE_MS = 100, /* how long cancelling may go unnoticed */
+    SLICE_MS = 100, /* how long a cancellation may go unnoticed */
     SLICE_LONG_MS = 5000,
-    QUEUE_MAX = 1 << 16, /* signals that nobody asked for yet */
+    QUEUE_MAX = 1 << 16, /* queued signals */
     RULE_MAX = 1024
 };
 
 typedef struct Expected {
     BusMatch match;
     Str rule;
-    Str owner; /* the unique name that the service has; empty: it does not run */
+    Str owner; /* the service's unique name; empty: not running */
 } Expected;
 
 struct Bus {
     BusLibrary library;
     Arena arena; /* holds the Bus itself */
-    Arena work;  /* expectations and queue; reset when nothing is expected */
+    Arena work;  /* subscriptions and queue; reset when there are none */
     BusPlace place;
-    bool direct; /* there is no bus in between: one other side, which needs no name */
+    bool direct; /* a direct connection without a bus: one peer, which has no name */
     sd_bus *bus;
     VEC(Expected) expected;
     VEC(sd_bus_message *) queue;
-    uint32_t queue_at; /* the next one to be given out */
+    uint32_t queue_at; /* the next one to return */
     bool overrun;
     bool broken;
     char error_name[256];
@@ -48,7 +48,7 @@ struct Bus {
 
 /* --- Opening and closing --------------------------------------------------------------------- */
 
-/* As systemctl does it: root needs no bus to speak with systemd. */
+/* Like systemctl: root talks to systemd without a bus. */
 static int open_systemd(Bus *bus)
 {
     const BusLibrary *library = &bus->library;
@@ -112,7 +112,7 @@ void bus_close(Bus *bus)
     arena_clear(&arena);
 }
 
-/* --- What arrives ---------------------------------------------------------------------------- */
+/* --- Incoming messages ----------------------------------------------------------------------- */
 
 static bool text_is(const char *text, const char *wanted)
 {
@@ -132,7 +132,7 @@ static bool is_expected(const Bus *bus, const Expected *expected, sd_bus_message
             str_eq(str_from_c(library->sd_bus_message_get_sender(message)), expected->owner));
 }
 
-/* A service that got or lost its name. */
+/* A service acquired or lost its name. */
 static bool is_owner_change(const Bus *bus, sd_bus_message *message)
 {
     const BusLibrary *library = &bus->library;
@@ -161,8 +161,8 @@ static bool concerns(const Bus *bus, sd_bus_message *message)
     return false;
 }
 
-/* Owners change at the same place in the stream in which the signals are, so a signal is judged by
- * who owned the name when it came. */
+/* Owner changes arrive in the same stream as the signals, so a signal is checked against the owner
+ * at the time it was sent. */
 static void note_owner(Bus *bus, sd_bus_message *message)
 {
     const char *name, *before, *after;
@@ -209,7 +209,7 @@ static Deadline deadline_of(BusPatience patience)
     };
 }
 
-/* Looks at one message, or waits for some time until there is one. */
+/* Processes one message, or waits for one until the slice is over. */
 static bool pump(Bus *bus, const Deadline *deadline, Error *err)
 {
     const BusLibrary *library = &bus->library;
@@ -245,7 +245,7 @@ static bool pump(Bus *bus, const Deadline *deadline, Error *err)
 
 /* --- Calls ----------------------------------------------------------------------------------- */
 
-/* What an error of the other side means here; a name that ends with '.' stands for all below it. */
+/* The ErrorKind for a D-Bus error name; a name that ends with '.' is a prefix. */
 static const struct {
     const char *name;
     ErrorKind kind;
@@ -266,7 +266,8 @@ static const struct {
     { DAEMON ".Error.TimedOut", ERROR_TIMEOUT },
     { DAEMON ".Error.Disconnected", ERROR_UNAVAILABLE },
     { DAEMON ".Error.NameHasNoOwner", ERROR_UNAVAILABLE },
-    { DAEMON ".Error.NoReply", ERROR_UNAVAILABLE }, /* it left; timeouts are told by our clock */
+    { DAEMON ".Error.NoReply",
+      ERROR_UNAVAILABLE }, /* it left the bus; our own clock reports timeouts */
     { DAEMON ".Error.NoServer", ERROR_UNAVAILABLE },
     { DAEMON ".Error.ServiceUnknown", ERROR_UNAVAILABLE },
     { DAEMON ".Error.Spawn.", ERROR_UNAVAILABLE },
@@ -291,7 +292,7 @@ static ErrorKind kind_of(Str name, int number)
     return number == ENOENT ? ERROR_NOT_FOUND : number == EEXIST ? ERROR_CONFLICT : err.kind;
 }
 
-/* The answer of the other side was an error. */
+/* The reply is an error. */
 static bool take_error(Bus *bus, sd_bus_message *answer, Error *err)
 {
     const sd_bus_error *error = bus->library.sd_bus_message_get_error(answer);
@@ -342,7 +343,7 @@ static bool make_message(Bus *bus, const BusCall *call, Arena *arena, sd_bus_mes
     return true;
 }
 
-/* Until the answer is there, which the caller lets go of. */
+/* Waits for the reply, which the caller unrefs. */
 static bool converse(Bus *bus, sd_bus_message *message, BusPatience patience,
                      sd_bus_message **answer_out, Error *err)
 {
@@ -465,7 +466,7 @@ static Str owner_rule(Bus *bus, const char *service)
                         service);
 }
 
-/* Who has the name of the service now; nobody is fine. */
+/* The current owner of the service's name; none is fine. */
 static bool find_owner(Bus *bus, Expected *expected, BusPatience patience, Error *err)
 {
     BusValue reply;
@@ -484,19 +485,19 @@ bool bus_expect(Bus *bus, const BusMatch *match, BusPatience patience, Error *er
     expected.rule = rule_of(bus, match);
     VEC_PUSH(&bus->work, &bus->expected, expected);
     if (bus->direct) {
-        return true; /* systemd tells everything to who speaks with it directly */
+        return true; /* on a direct connection systemd sends every signal */
     }
     return ask_daemon(bus, "AddMatch", owner_rule(bus, match->service), patience, NULL, err) &&
            ask_daemon(bus, "AddMatch", expected.rule, patience, NULL, err) &&
            find_owner(bus, &VEC_LAST(&bus->expected), patience, err);
 }
 
-/* Whether the message says that a service has left that something is expected of. */
+/* Whether the message says that a service with a subscription has left the bus. */
 static bool tells_of_leaving(const Bus *bus, const BusValue *args, BusSignal *out)
 {
     Str name = bus_text(bus_item(args, 0));
     if (bus_text(bus_item(args, 1)).len == 0) {
-        return false; /* it has only come */
+        return false; /* it only appeared */
     }
     for (uint32_t i = 0; i < bus->expected.len; i++) {
         if (str_eq_c(name, bus->expected.items[i].match.service)) {
@@ -507,7 +508,7 @@ static bool tells_of_leaving(const Bus *bus, const BusValue *args, BusSignal *ou
     return false;
 }
 
-/* False when it is nothing for the caller, or cannot be read (`err->kind` is set then). */
+/* False if the signal does not match, or cannot be decoded (then `err->kind` is set). */
 static bool read_signal(Bus *bus, sd_bus_message *message, Arena *arena, BusSignal *out, Error *err)
 {
     const BusLibrary *library = &bus->library;
@@ -559,7 +560,7 @@ bool bus_wait(Bus *bus, BusPatience patience, Arena *arena, BusSignal *out, Erro
     }
 }
 
-/* Sent without waiting for an answer: the bus works off what it gets in order. */
+/* Sent without waiting for the reply: the bus processes messages in order. */
 static void remove_rule(Bus *bus, Str rule)
 {
     const BusLibrary *library = &bus->library;
@@ -590,7 +591,7 @@ void bus_forget(Bus *bus)
     arena_reset(&bus->work);
 }
 
-/* --- Connections that wait for their next user ----------------------------------------------- */
+/* --- Pool of idle connections ---------------------------------------------------------------- */
 
 enum {
     IDLE_MAX = 8
@@ -616,7 +617,7 @@ static bool is_usable(const Bus *bus)
     return !bus->broken && bus->library.sd_bus_is_open(bus->bus) > 0;
 }
 
-/* What arrived while it was idle is looked at, so that a connection that has ended is noticed. */
+/* Processes what arrived while it was idle, to notice a closed connection. */
 static bool is_alive(Bus *bus)
 {
     Error err;

@@ -1,7 +1,7 @@
-/* The system's D-Bus: methods, properties and signals of services such as systemd and PackageKit.
+/* The system D-Bus: methods, properties and signals of services such as systemd and PackageKit.
  *
- * The work is libsystemd's (sd-bus). It is opened when first needed and not linked: a machine
- * without it, or a statically linked eden, gets ERROR_UNAVAILABLE from bus_open and nothing else.
+ * Implemented with libsystemd (sd-bus), which is loaded with dlopen on first use. On a machine
+ * without it, or in a statically linked eden, bus_open fails with ERROR_UNAVAILABLE.
  *
  *     Bus *bus;
  *     if (!bus_take(host_shared(call->host), BUS_SYSTEM, &bus, err)) ...
@@ -10,9 +10,8 @@
  *     while (bus_wait(bus, patience, arena, &signal, err)) ...
  *     bus_give(host_shared(call->host), bus);
  *
- * A connection is used by one thread at a time. Whatever comes from the bus is decoded into the
- * caller's arena; who asks for what is not there gets an empty value, so that a service that
- * answers strangely does no harm. */
+ * A connection is used by one thread at a time. Messages are decoded into the caller's arena.
+ * Accessors return an empty value for missing members, so a malformed reply does no harm. */
 #pragma once
 
 #include <stdatomic.h>
@@ -29,29 +28,29 @@ typedef struct Bus Bus;
 
 typedef enum BusPlace {
     BUS_SYSTEM, /* the system bus */
-    /* systemd itself: as root through its own socket, which also works while there is no bus, or
-     * while the bus is restarted; else through the system bus. */
+    /* systemd itself: as root through its private socket, which also works without a running bus;
+     * otherwise through the system bus. */
     BUS_SYSTEMD,
 } BusPlace;
 
-/* ERROR_UNAVAILABLE when there is no library or no bus. */
+/* ERROR_UNAVAILABLE if there is no library or no bus. */
 MUST_CHECK bool bus_open(BusPlace place, Bus **out, Error *err);
 void bus_close(Bus *bus); /* NULL is fine */
 DEFINE_AUTO(Bus, bus_close)
 
-/* An open connection that nobody else uses, from those that were given back, or a new one. It
- * belongs to the caller until bus_give; broken ones are not kept. */
+/* An idle connection from the pool, or a new one. It belongs to the caller until bus_give; broken
+ * connections are not returned to the pool. */
 MUST_CHECK bool bus_take(Shared *shared, BusPlace place, Bus **out, Error *err);
-void bus_give(Shared *shared, Bus *bus); /* NULL is fine; forgets what was expected */
+void bus_give(Shared *shared, Bus *bus); /* NULL is fine; drops all subscriptions */
 
 enum {
-    BUS_TIMEOUT_MS = 25000,  /* for calls that say nothing else */
-    BUS_DEPTH_MAX = 64,      /* values in values */
+    BUS_TIMEOUT_MS = 25000,  /* for calls without a timeout of their own */
+    BUS_DEPTH_MAX = 64,      /* nested values */
     BUS_VALUES_MAX = 1 << 20 /* in one message */
 };
 
-/* How long somebody is waited for. Cancelling is noticed within a moment, with
- * ERROR_UNAVAILABLE; a timeout is ERROR_TIMEOUT. */
+/* How long to wait. Cancellation is noticed within 100 ms and fails with ERROR_UNAVAILABLE; a
+ * timeout fails with ERROR_TIMEOUT. */
 typedef struct BusPatience {
     int64_t timeout_ms;           /* 0: BUS_TIMEOUT_MS; negative: no limit */
     const atomic_bool *cancelled; /* may be NULL */
@@ -61,9 +60,9 @@ typedef struct BusPatience {
 
 typedef struct BusValue BusValue;
 struct BusValue {
-    /* As in a signature: y n q i u x (`integer`), t (`natural`), b (`boolean`), d (`number`),
-     * s o g (`text`); and with `items`: a (array), r (struct), e (dict entry), v (variant, of one
-     * item). h is left out. 0: there is none. */
+    /* As in a signature: y n q i u x (`integer`), t (`natural`), b (`boolean`), d (`number`), s o g
+     * (`text`); and with `items`: a (array), r (struct), e (dict entry), v (variant, one item). h
+     * is not supported. 0: no value. */
     char type;
     uint32_t count;
     union {
@@ -74,7 +73,7 @@ struct BusValue {
         Str text;
         const BusValue *items;
     };
-    const char *of; /* the signature of what is inside, for values that are sent */
+    const char *of; /* the signature of the items, for values that are sent */
 };
 
 /* For arguments. */
@@ -100,13 +99,13 @@ static inline BusValue bus_u64(uint64_t natural)
 }
 BusValue bus_strings(Arena *arena, const Str *texts, uint32_t count); /* "as" */
 
-/* For what was received. Never NULL: a value of type 0 stands for what is not there. */
+/* For received values. Never NULL: a value of type 0 represents a missing one. */
 const BusValue *bus_item(const BusValue *value, uint32_t at);
-/* Of a map ("a{s?}"), by its key; a variant is looked into. */
+/* An entry of a map ("a{s?}") by key; variants are unwrapped. */
 const BusValue *bus_find(const BusValue *map, const char *key);
-/* Of a value that may be of another type: empty, 0 and false then. */
+/* If the value has another type: empty, 0 or false. */
 Str bus_text(const BusValue *value);
-int64_t bus_integer(const BusValue *value); /* `t` is cut at INT64_MAX */
+int64_t bus_integer(const BusValue *value); /* `t` is clamped to INT64_MAX */
 bool bus_boolean(const BusValue *value);
 
 /* --- Calls ----------------------------------------------------------------------------------- */
@@ -124,15 +123,15 @@ typedef struct BusCall {
     .args = (const BusValue[]){ __VA_ARGS__ }, \
     .arg_count = COUNT_OF(((const BusValue[]){ __VA_ARGS__ }))
 
-/* `reply` (may be NULL) has the answer's arguments as items. An error of the other side fails with
- * its text and the kind that fits its name; bus_error_name tells that. */
+/* `reply` (may be NULL) receives the arguments of the reply as items. An error reply fails with its
+ * text and the kind that matches its name; see bus_error_name. */
 MUST_CHECK bool bus_call(Bus *bus, const BusCall *call, BusPatience patience, Arena *arena,
                          BusValue *reply, Error *err);
-/* "org.freedesktop.systemd1.NoSuchUnit"; empty when the last call did not end with an error of the
- * other side. Valid until the next call. */
+/* "org.freedesktop.systemd1.NoSuchUnit"; empty if the last call did not fail with an error reply.
+ * Valid until the next call. */
 Str bus_error_name(const Bus *bus);
 
-/* Properties: `of` names the object and the interface they belong to. One, or all as a map. */
+/* Properties: `of` names the object and the interface. One property, or all of them as a map. */
 MUST_CHECK bool bus_get(Bus *bus, const BusCall *of, const char *property, BusPatience patience,
                         Arena *arena, BusValue *out, Error *err);
 MUST_CHECK bool bus_get_all(Bus *bus, const BusCall *of, BusPatience patience, Arena *arena,
@@ -141,23 +140,23 @@ MUST_CHECK bool bus_get_all(Bus *bus, const BusCall *of, BusPatience patience, A
 /* --- Signals --------------------------------------------------------------------------------- */
 
 typedef struct BusMatch {
-    const char *service; /* whose signals: others can send what looks the same */
+    const char *service; /* the sender; anyone on the bus can send a signal that looks the same */
     Str path;            /* empty: any */
     const char *interface;
     const char *member; /* NULL: any */
 } BusMatch;
 
 typedef struct BusSignal {
-    bool gone; /* none: the service has left the bus; what it was doing is lost or unknown */
+    bool gone; /* no signal: the service has left the bus; the state of its work is unknown */
     Str service;
     Str path, interface, member;
     BusValue args; /* as items */
 } BusSignal;
 
-/* From now on such signals are collected, also while a call goes on. Who waits for what a call
- * causes expects it before the call. The service must be running, or start with its first call. */
+/* Subscribes: matching signals are queued from now on, also during calls. Subscribe before the call
+ * that causes the signals. The service must be running, or be activated by its first call. */
 MUST_CHECK bool bus_expect(Bus *bus, const BusMatch *match, BusPatience patience, Error *err);
-/* The next one that was expected, in the order they came. */
+/* The next queued signal, in order of arrival. */
 MUST_CHECK bool bus_wait(Bus *bus, BusPatience patience, Arena *arena, BusSignal *out, Error *err);
-/* Nothing is expected any more; what was collected is dropped. */
+/* Ends all subscriptions and drops queued signals. */
 void bus_forget(Bus *bus);

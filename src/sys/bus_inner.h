@@ -1,12 +1,12 @@
-/* What the files of the bus share: libsystemd's functions as found in the library, and the way
- * from values to messages and back. Nobody else's. */
+/* Shared by the bus_*.c files: the functions of libsystemd as found by dlsym, and the conversion
+ * between values and messages. Private. */
 #pragma once
 
 #include <systemd/sd-bus.h>
 
 #include "sys/bus.h"
 
-/* Every function of libsystemd that is used. */
+/* Every libsystemd function that is used. */
 #define BUS_FUNCTIONS(X)               \
     X(sd_bus_call_async)               \
     X(sd_bus_close_unref)              \
@@ -48,13 +48,12 @@ typedef struct BusLibrary {
 
 MUST_CHECK bool bus_library_open(BusLibrary *out, Error *err);
 
-/* Text is copied into `arena` on its way. */
+/* Text is copied into `arena` first. */
 MUST_CHECK bool bus_append(const BusLibrary *library, sd_bus_message *message,
                            const BusValue *values, uint32_t count, Arena *arena, Error *err);
-/* All that the message holds, as items of `out`. */
+/* All arguments of the message, as items of `out`. */
 MUST_CHECK bool bus_decode(const BusLibrary *library, sd_bus_message *message, Arena *arena,
                            BusValue *out, Error *err);
 
-/* "cannot reach it: Connection refused", from a result of libsystemd, which is a negative errno.
- * Always false. */
+/* "cannot reach it: Connection refused", from a negative errno of libsystemd. Always false. */
 bool bus_failure(Error *err, int result, const char *what);

@@ -1,5 +1,4 @@
-/* Finding libsystemd at run time. It stays loaded until the program ends: it is made for that, and
- * opening it again costs next to nothing. */
+/* Loads libsystemd at run time. It is never unloaded: the library is not designed for that. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>

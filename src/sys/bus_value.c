@@ -1,4 +1,4 @@
-/* D-Bus values: ours to messages and back. */
+/* Conversion between BusValue and D-Bus messages. */
 #include <errno.h>
 
 #include "sys/bus_inner.h"
@@ -189,7 +189,7 @@ static int read_text(Decoder *decoder, BusValue *out)
 
 static int read_items(Decoder *decoder, BusValue *out, unsigned depth);
 
-/* Descriptors are not read: they would have to be closed. */
+/* File descriptors are skipped: the caller would have to close them. */
 static int read_one(Decoder *decoder, char type, const char *contents, BusValue *out,
                     unsigned depth)
 {
@@ -215,7 +215,7 @@ static int read_one(Decoder *decoder, char type, const char *contents, BusValue 
     }
 }
 
-/* Up to the end of the container, or of the message. */
+/* Until the end of the container or message. */
 static int read_items(Decoder *decoder, BusValue *out, unsigned depth)
 {
     BusValue *items = NULL;

@@ -14,12 +14,13 @@
 #include "sys/file_error.h"
 
 enum {
-    DESCRIPTORS_MAX = 16, /* while groups are removed */
-    REMOVE_TRIES = 200,   /* a group counts as inhabited for a moment after its last process */
+    DESCRIPTORS_MAX = 16, /* between attempts to remove a group */
+    REMOVE_TRIES =
+        200, /* a group counts as populated for a moment after its last process has exited */
     REMOVE_WAIT_NS = 10 * 1000 * 1000
 };
 
-/* Where the hierarchy is mounted; NULL: nowhere. */
+/* The mount point of the hierarchy; NULL: not mounted. */
 static const char *find_mount(Arena *arena)
 {
     FILE *file = setmntent("/proc/self/mounts", "re");
@@ -36,7 +37,7 @@ static const char *find_mount(Arena *arena)
     return found;
 }
 
-/* The group of this process: the line "0::/user.slice". */
+/* The group of this process, from the line "0::/user.slice". */
 static Str find_own(Arena *arena)
 {
     FILE *file = fopen("/proc/self/cgroup", "re");

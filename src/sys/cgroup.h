@@ -1,18 +1,18 @@
-/* A group of processes in the kernel's unified hierarchy (cgroup2), for a systemd that is not the
- * machine's to work in. Takes root. */
+/* A cgroup in the unified hierarchy (cgroup2), for a systemd that runs in a container. Requires
+ * root. */
 #pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
 
-/* The directory that a group of this name has below the one of this process. Fails with
- * ERROR_UNAVAILABLE where no unified hierarchy is mounted. */
+/* The directory for a group with this name below the group of this process. Fails with
+ * ERROR_UNAVAILABLE if no unified hierarchy is mounted. */
 MUST_CHECK bool cgroup_path(Arena *arena, const char *name, const char **path, Error *err);
-/* The directory above it is a group too. */
+/* The parent directory is a cgroup too. */
 MUST_CHECK bool cgroup_make(const char *path, Error *err);
-/* `*descriptor` is for cgroup_enter, also where the directory is not seen any more. */
+/* `*descriptor` is for cgroup_enter, which works even where the directory is not visible. */
 MUST_CHECK bool cgroup_open(Arena *arena, const char *path, int *descriptor, Error *err);
-/* This process goes into the group. */
+/* Moves this process into the group. */
 MUST_CHECK bool cgroup_enter(int descriptor, Error *err);
-/* With all groups below, in which no process may live any more. */
+/* Removes the group and all groups below it. They must contain no processes. */
 void cgroup_remove(const char *path);

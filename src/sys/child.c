@@ -24,7 +24,7 @@ struct Child {
     uv_poll_t poll;
 };
 
-/* What is meant for the parent alone. */
+/* Variables that are only for the parent. */
 static bool is_inherited(const char *variable)
 {
     static const char *const kept_back[] = { "NOTIFY_SOCKET=", "WATCHDOG_USEC=", "WATCHDOG_PID=",
@@ -55,7 +55,7 @@ static char **inherited(void)
     return result;
 }
 
-/* Signals are as for a new program, whatever the parent does with them. */
+/* Default signal dispositions, whatever the parent has set. */
 static void set_attributes(posix_spawnattr_t *attributes, bool is_foreground)
 {
     sigset_t all, none;
@@ -109,13 +109,13 @@ static void readable(uv_poll_t *poll, int status, int events)
 bool child_start(const ChildOptions *options, Child **out, Error *err)
 {
     pid_t pid;
-    /* Who was started with it ignored is never told how a child has ended. */
+    /* If SIGCHLD was ignored, the parent would never learn the exit status. */
     signal(SIGCHLD, SIG_DFL);
     int number = spawn(options, &pid);
     if (number != 0) {
         return file_error(err, number, options->program);
     }
-    int descriptor = (int)syscall(SYS_pidfd_open, pid, 0); /* close-on-exec by itself */
+    int descriptor = (int)syscall(SYS_pidfd_open, pid, 0); /* close-on-exec by default */
     if (descriptor < 0) {
         number = errno;
         kill(pid, SIGKILL);

@@ -1,9 +1,10 @@
-/* A child process that a daemon keeps: started with fixed words, told of when it ends, by its pidfd.
- * Loop thread, which must be the main thread for children that end with their parent.
+/* A child process that a daemon supervises: started with a fixed command line, its exit reported
+ * through a pidfd. Loop thread; it must be the main thread if children are to die with their
+ * parent.
  *
- * It has no terminal and a process group of its own, so that a key pressed for its parent does not
- * reach it; its output goes where the parent's does. What systemd wants to be told by the parent is
- * not in its environment. */
+ * The child has no terminal and its own process group, so keys pressed for the parent (Ctrl-C) do
+ * not reach it; it inherits the parent's standard output and error. Variables by which systemd
+ * talks to the parent ($NOTIFY_SOCKET and others) are removed from its environment. */
 #pragma once
 
 #include <sys/types.h>
@@ -16,32 +17,32 @@ typedef struct Child Child;
 
 typedef struct ChildEnd {
     bool by_signal;
-    int number; /* of the signal, or the exit code */
+    int number; /* the signal, or the exit code */
 } ChildEnd;
 
-/* The program of this process, also when its file was replaced meanwhile. */
+/* The program of this process, even if its file was replaced since. */
 #define CHILD_SAME_PROGRAM "/proc/self/exe"
 
 typedef struct ChildOptions {
     Loop *loop;
     const char *program;     /* a path */
     const char *const *argv; /* ends with NULL */
-    /* For the user who started this process, in its place: with its terminal, in its group, and the
-     * program, when it has no "/", is looked for in PATH. */
+    /* Runs in the foreground for the user who started this process: with its terminal and process
+     * group; a program without "/" is searched for in PATH. */
     bool is_foreground;
-    const char *const *env; /* "NAME=value", ends with NULL; NULL: as this process has it */
-    /* Once, in a later turn; the child may be freed here. */
+    const char *const *env; /* "NAME=value", ends with NULL; NULL: inherits the environment */
+    /* Called once, in a later iteration; the child may be freed in it. */
     void (*ended)(void *context, ChildEnd end);
     void *context;
 } ChildOptions;
 
 /* Fails with ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS. */
 MUST_CHECK bool child_start(const ChildOptions *options, Child **out, Error *err);
-/* One that still runs is killed and waited for. NULL is fine. */
+/* Kills a running child and waits for it. NULL is fine. */
 void child_free(Child *child);
 DEFINE_AUTO(Child, child_free)
 
 pid_t child_number(const Child *child);
-/* SIGTERM, and SIGKILL; one that has ended is fine. */
+/* SIGTERM, and SIGKILL; does nothing if the child has exited. */
 void child_ask_to_end(const Child *child);
 void child_kill(const Child *child);

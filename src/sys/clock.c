@@ -25,7 +25,7 @@ int64_t clock_monotonic_us(void)
 }
 
 enum {
-    CANCEL_LOOK_US = 50000 /* a person who interrupts should not notice the wait */
+    CANCEL_LOOK_US = 50000 /* an interrupt should take effect without a noticeable delay */
 };
 
 bool clock_sleep_ms(int64_t duration_ms, const atomic_bool *cancelled)

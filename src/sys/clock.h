@@ -1,4 +1,4 @@
-/* Time and chance, for those who hand them to the pure parts. */
+/* Wall clock, monotonic clock and random numbers, for code that passes them to pure functions. */
 #pragma once
 
 #include <stdatomic.h>
@@ -8,6 +8,6 @@
 int64_t clock_now_seconds(void);  /* since 1970, UTC */
 int64_t clock_now_ms(void);       /* the same in milliseconds */
 int64_t clock_monotonic_us(void); /* for durations */
-/* Sleeps as long as asked for; false as soon as `cancelled` (may be NULL) is set. */
+/* Sleeps for the given time; returns false as soon as `cancelled` (may be NULL) is set. */
 bool clock_sleep_ms(int64_t duration_ms, const atomic_bool *cancelled);
 uint64_t random_seed(void);

@@ -1,26 +1,25 @@
-/* Notices that the date of this machine jumps: somebody set the clock, or the machine slept. Loop
+/* Detects that the wall clock of this machine jumps: it was set, or the machine was suspended. Loop
  * thread.
  *
- * Durations and leases go by monotonic time and are not touched by it; certificates, tokens and what
- * people read in records are. */
+ * Durations and leases use monotonic time and are not affected; certificates, tokens and timestamps
+ * in records are. */
 #pragma once
 
 #include "sys/loop.h"
 
 enum {
-    CLOCK_WATCH_MS = 10 * 1000, /* how often it looks */
-    CLOCK_JUMP_MS = 2 * 1000,   /* from here on it is a jump; less is a clock being adjusted */
+    CLOCK_WATCH_MS = 10 * 1000, /* interval between checks */
+    CLOCK_JUMP_MS = 2 * 1000, /* larger differences are a jump; smaller ones are clock adjustment */
 };
 
 typedef struct ClockWatch {
     LoopTimer timer;
-    int64_t offset_ms; /* of the date, from monotonic time, when it looked last */
-    /* By so much, forward when positive. */
+    int64_t offset_ms; /* wall clock minus monotonic time at the last check */
+    /* The difference; positive: forward. */
     void (*jumped)(void *context, int64_t by_ms);
     void *context;
 } ClockWatch;
 
-/* Starts it. */
 void clock_watch_init(ClockWatch *watch, Loop *loop, void (*jumped)(void *context, int64_t by_ms),
                       void *context);
-void clock_watch_stop(ClockWatch *watch); /* fine when it was never started */
+void clock_watch_stop(ClockWatch *watch); /* fine if it was never started */

@@ -26,12 +26,12 @@ struct Daemon {
     uv_signal_t signals[SIGNALS];
     uint32_t open_count;
     LoopTimer watchdog;
-    int64_t watchdog_ms; /* 0: there is none */
+    int64_t watchdog_ms; /* 0: no watchdog */
 };
 
 /* --- systemd --------------------------------------------------------------------------------- */
 
-/* Where it wants to be told: the path of a socket, or "@" and an abstract name. */
+/* Address of the notification socket: a path, or "@" and an abstract name. */
 static bool notify_address(struct sockaddr_un *address, socklen_t *len)
 {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -48,7 +48,7 @@ static bool notify_address(struct sockaddr_un *address, socklen_t *len)
     return true;
 }
 
-/* That it cannot be told is no reason to stop. */
+/* A failed notification is not fatal. */
 static void notify(const char *note)
 {
     struct sockaddr_un address;
@@ -131,7 +131,7 @@ static void signal_came(uv_signal_t *handle, int number)
     }
 }
 
-/* Thousands of connections are more than most systems let a process have unasked. */
+/* Thousands of connections exceed the default limit of most systems. */
 static void raise_descriptors(void)
 {
     struct rlimit limit;

@@ -17,7 +17,7 @@
 #include "sys/open_trusted.h"
 
 enum {
-    REMOVE_DEPTH = 8, /* directories in directories; ours have two */
+    REMOVE_DEPTH = 8, /* nested directories; eden's own have two levels */
     NAME_BYTES = 300,
     NAME_TRIES = 16,
     READ_PIECE = 16 << 10,
@@ -36,7 +36,7 @@ bool directory_open(const char *path, Directory *out, Error *err)
     return open_trusted(AT_FDCWD, path, path, false, &out->descriptor, err);
 }
 
-/* Parents are made as readable as usual: only what is in the last one is ours alone. */
+/* Parents get the usual mode: only the last directory is private. */
 bool directory_make(const char *path, Directory *out, Error *err)
 {
     snprintf(out->path, sizeof out->path, "%s", path);
@@ -161,7 +161,7 @@ bool directory_read(const Directory *directory, Arena *arena, const char *name, 
     return ok || directory_error(err, number, directory, name);
 }
 
-/* As much as there is, at most `max` bytes and one more, which tells that it is too large. */
+/* Reads up to `max` bytes, and one more to detect a file that is too large. */
 static bool read_private(int descriptor, char *out, size_t max, size_t *len, int *number)
 {
     struct stat status;
@@ -369,7 +369,7 @@ bool directory_link(const Directory *directory, const char *name, const char *se
         return false;
     }
     bool ok = renameat(at, beside, at, second) == 0;
-    /* When both names are of one file already, rename leaves the first as it is. */
+    /* If both names are links to the same file, rename does nothing and keeps the first. */
     unlinkat(at, beside, 0);
     return ok;
 }

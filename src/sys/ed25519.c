@@ -77,7 +77,7 @@ void ed25519_forget(Ed25519Private *key)
     OPENSSL_cleanse(key, sizeof *key);
 }
 
-/* Of `count` bytes; with a NUL behind it. */
+/* Decodes `count` bytes and appends a NUL. */
 static size_t text_length(size_t count)
 {
     return (count + 2) / 3 * 4;
@@ -93,7 +93,7 @@ Str ed25519_text(Arena *arena, const unsigned char *bytes, size_t count)
 
 bool ed25519_from_text(Str text, unsigned char *bytes, size_t count)
 {
-    /* The decoder fills up to whole groups of three. */
+    /* The decoder writes whole groups of three bytes. */
     unsigned char read[ED25519_SIGNATURE + 2], again[(ED25519_SIGNATURE + 2) / 3 * 4 + 1];
     if (count > ED25519_SIGNATURE || text.len != text_length(count) ||
         EVP_DecodeBlock(read, (const unsigned char *)text.data, (int)text.len) < (int)count) {

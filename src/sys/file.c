@@ -32,7 +32,7 @@ static bool too_large(Error *err, const char *path, size_t max)
                : error_set(err, ERROR_LIMIT, "%s: larger than %zu bytes", path, max);
 }
 
-/* Reads in pieces, because a size told beforehand can be wrong: pipes and /proc say 0. But what is
+/* Reads in pieces because st_size can be wrong: pipes and files in /proc report 0. A regular file
  * known to be too large is not read at all. */
 static bool read_all(Arena *arena, int descriptor, const char *path, size_t max, Str *out,
                      Error *err)
@@ -49,7 +49,7 @@ static bool read_all(Arena *arena, int descriptor, const char *path, size_t max,
         return too_large(err, path, max);
     }
     Buf text = buf_make_in(arena, max + 1);
-    size_t piece = known > 0 ? (size_t)known + 1 : READ_PIECE; /* one more, to see the end */
+    size_t piece = known > 0 ? (size_t)known + 1 : READ_PIECE; /* one more, to detect the end */
     for (;;) {
         size_t room = max + 1 - text.len;
         piece = room < piece ? room : piece;
@@ -119,7 +119,7 @@ bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str
     if (directory < 0) {
         return file_error(err, errno, root);
     }
-    /* O_NONBLOCK: nobody waits for the other side of a pipe that lies there. */
+    /* O_NONBLOCK: opening a FIFO must not block. */
     int descriptor = open_within(directory, name, O_RDONLY | O_NOCTTY | O_NONBLOCK,
                                  RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
     int number = errno;
@@ -209,7 +209,7 @@ static bool check_above(const char *path, const char *directory, uid_t owner, Er
                      path, directory);
 }
 
-/* All directories above; `way` is used up. */
+/* All parent directories; `way` is modified. */
 static bool check_way(const char *path, char *way, uid_t owner, Error *err)
 {
     for (char *slash; way[1] != '\0' && (slash = strrchr(way, '/')) != NULL;) {
@@ -221,7 +221,7 @@ static bool check_way(const char *path, char *way, uid_t owner, Error *err)
     return true;
 }
 
-/* As it is called, and where links lead. */
+/* Checks the path as given and its real path. */
 bool file_is_guarded(Arena *arena, const char *path, Error *err)
 {
     char real[PATH_MAX];

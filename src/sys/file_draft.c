@@ -17,13 +17,12 @@ enum {
 };
 
 struct FileDraft {
-    char path[PATH_MAX], name[PATH_MAX]; /* where it belongs, and where it is */
+    char path[PATH_MAX], name[PATH_MAX]; /* final path, and temporary path */
     int descriptor;                      /* -1: closed */
     bool fresh, kept;
 };
 
-/* A new file beside the one to replace. The mode is the one of an ordinary new file, which mkstemp
- * would not give. */
+/* The temporary file. It gets the mode of an ordinary new file, unlike mkstemp's. */
 static bool open_beside(FileDraft *draft, mode_t mode, Error *err)
 {
     for (int i = 0; i < NAME_TRIES; i++) {
@@ -89,8 +88,8 @@ bool file_draft_put_first(FileDraft *draft, Str piece, Error *err)
     return lseek(draft->descriptor, 0, SEEK_END) >= 0 || file_error(err, errno, draft->path);
 }
 
-/* Makes a rename last. Not all file systems can do this for a directory, and the file itself is
- * safe already, so this is done as well as it can be. */
+/* Makes the rename durable. Best effort: some file systems cannot fsync a directory, and the
+ * content is safe already. */
 static void sync_directory_of(const char *path)
 {
     char directory[PATH_MAX];
@@ -105,7 +104,7 @@ static void sync_directory_of(const char *path)
     }
 }
 
-/* A link fails where the name is taken. */
+/* link(2) fails if the name exists. */
 static bool give_name(FileDraft *draft, Error *err)
 {
     if (!draft->fresh) {
@@ -125,7 +124,7 @@ bool file_draft_keep(FileDraft *draft, Error *err)
 {
     int descriptor = draft->descriptor;
     draft->descriptor = -1;
-    /* Before the name changes: else a crash could leave the new name with no content. */
+    /* Before the rename: otherwise a crash could leave the new name with an empty file. */
     bool ok = fsync(descriptor) == 0 || file_error(err, errno, draft->path);
     if (close(descriptor) != 0 && ok) {
         ok = file_error(err, errno, draft->path);

@@ -1,5 +1,5 @@
-/* A file that is written piece by piece, and there as a whole or not at all: it stands beside its
- * place until it is kept. */
+/* A file that is written in pieces and appears atomically: it has a temporary name in the same
+ * directory until file_draft_keep. */
 #pragma once
 
 #include <sys/types.h>
@@ -10,17 +10,17 @@
 
 typedef struct FileDraft FileDraft;
 
-/* With `fresh` nothing may be at `path` when it is kept. Fails with ERROR_NOT_FOUND (no such
+/* With `fresh`, file_draft_keep fails if `path` exists. Fails with ERROR_NOT_FOUND (no such
  * directory), ERROR_DENIED or ERROR_OS. */
 MUST_CHECK bool file_draft_open(const char *path, mode_t mode, bool fresh, FileDraft **out,
                                 Error *err);
-/* One that was not kept is gone then. NULL is fine. */
+/* Removes the temporary file unless it was kept. NULL is fine. */
 void file_draft_close(FileDraft *draft);
 DEFINE_AUTO(FileDraft, file_draft_close)
 
 MUST_CHECK bool file_draft_put(FileDraft *draft, Str piece, Error *err);
-/* In place of as many bytes at the beginning, which must have been put. */
+/* Overwrites the first bytes, which must have been written already. */
 MUST_CHECK bool file_draft_put_first(FileDraft *draft, Str piece, Error *err);
-/* It is flushed to the disk and gets its name, at one moment; last. ERROR_CONFLICT when it should be
- * fresh and is not. */
+/* Flushes the file and renames it to `path`; the last call before closing. ERROR_CONFLICT if
+ * `fresh` is set and the file exists. */
 MUST_CHECK bool file_draft_keep(FileDraft *draft, Error *err);

@@ -1,9 +1,9 @@
-/* How the files of sys/ tell what the kernel said; nobody else includes this. */
+/* Turns errno into an Error, for files in sys/; private. */
 #pragma once
 
 #include "base/error.h"
 
-/* "PATH: reason" with the kind that belongs to the errno. Always false. */
+/* "PATH: reason" with the kind that matches the errno. Always false. */
 bool file_error(Error *err, int number, const char *path);
 
 typedef struct Directory Directory;

@@ -40,7 +40,7 @@ static bool list_below(Arena *arena, const char *directory, const char *const *s
         const char *name = arena_copy_c(arena, path);
         struct stat status;
         if (lstat(name, &status) != 0) {
-            continue; /* removed meanwhile */
+            continue; /* removed since */
         }
         if (S_ISDIR(status.st_mode)) {
             ok = list_below(arena, name, suffixes, max, depth + 1, out, err);

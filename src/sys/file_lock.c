@@ -13,15 +13,16 @@ enum {
     TRY_NS = 5000000
 };
 
-/* A lock of the open file, not of the process: threads and children do not get in its way. */
+/* An open file description lock: it belongs to the open file, so other threads and children of this
+ * process cannot release it by accident. */
 static int lock_command(int descriptor, int command, struct flock *lock)
 {
     *lock = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
     return fcntl(descriptor, command, lock);
 }
 
-/* A child that has not called exec yet has the open file too, for a moment. When its parent was
- * killed meanwhile, the lock is free only then: nobody is to be told of a holder who is gone. */
+/* A forked child holds the open file until it calls exec. If its parent was killed, the lock is
+ * released only then; retrying avoids reporting a holder that is gone. */
 static bool take(int descriptor)
 {
     struct flock lock;
@@ -65,7 +66,7 @@ bool file_lock_take(const Directory *directory, const char *name, Str holder, Ar
         return held ? error_set(err, ERROR_CONFLICT, "%s/%s is held", directory->path, name)
                     : directory_error(err, number, directory, name);
     }
-    /* What stands there is only for people: a full disk must not keep anybody from working. */
+    /* The description is only informational: a full disk must not prevent locking. */
     (void)!ftruncate(descriptor, 0);
     (void)!pwrite(descriptor, holder.data, holder.len, 0);
     out->descriptor = descriptor;

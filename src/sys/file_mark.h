@@ -1,5 +1,6 @@
-/* Which file a path names, to see later whether it still does: a file that was removed or replaced can
- * be written by who has it open, and nobody else ever finds it. */
+/* The identity of the file at a path, to check later that the path still names the same file: a
+ * file that was removed or replaced can still be written through an open descriptor, but nothing
+ * finds it again. */
 #pragma once
 
 #include <stdint.h>
@@ -12,5 +13,5 @@ typedef struct FileMark {
 
 /* Fails with ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS. */
 MUST_CHECK bool file_mark_take(const char *path, FileMark *out, Error *err);
-/* Also false when it cannot be told. */
+/* Also false if it cannot be checked. */
 bool file_mark_holds(const FileMark *mark, const char *path);

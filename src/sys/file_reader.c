@@ -19,7 +19,7 @@ struct FileReader {
 bool file_reader_open(const char *path, FileReader **out, Error *err)
 {
     struct stat status;
-    /* Without waiting: a pipe nobody writes to is no file either. */
+    /* O_NONBLOCK: opening a FIFO must not block. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
         return file_error(err, errno, path);

@@ -1,4 +1,4 @@
-/* A file that is too large to be held in memory, read piece by piece. */
+/* Reads a file that is too large for memory in pieces. */
 #pragma once
 
 #include "base/error.h"
@@ -6,11 +6,12 @@
 
 typedef struct FileReader FileReader;
 
-/* Fails with ERROR_NOT_FOUND, ERROR_DENIED, ERROR_OS, and ERROR_INVALID for what is no file. */
+/* Fails with ERROR_NOT_FOUND, ERROR_DENIED, ERROR_OS, or ERROR_INVALID for anything but a regular
+ * file. */
 MUST_CHECK bool file_reader_open(const char *path, FileReader **out, Error *err);
 void file_reader_close(FileReader *reader); /* NULL is fine */
 DEFINE_AUTO(FileReader, file_reader_close)
 
-/* Up to `size` bytes from where the last ones ended; none (`*got` 0) at the end. */
+/* Reads up to `size` bytes from the current position; `*got` is 0 at the end. */
 MUST_CHECK bool file_reader_next(FileReader *reader, char *buffer, size_t size, size_t *got,
                                  Error *err);

@@ -1,4 +1,4 @@
-/* Writing: to a descriptor, and whole files that nobody sees half. */
+/* Writing to a descriptor, and replacing whole files atomically. */
 #include <errno.h>
 #include <unistd.h>
 

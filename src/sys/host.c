@@ -117,7 +117,8 @@ bool host_path(Str path, char out[PATH_MAX], Error *err)
         return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not an absolute path",
                          STR_ARG(path));
     }
-    if (path.len >= PATH_MAX) { /* not shown: a secret that is cut is not found */
+    if (path.len >=
+        PATH_MAX) { /* the path is not shown: a truncated secret would not be redacted */
         return error_set(err, ERROR_INVALID, "a path has %zu bytes, more than %d", path.len,
                          PATH_MAX - 1);
     }
@@ -153,7 +154,7 @@ bool host_open_entry(const Host *host, Str path, HostEntry *out, Error *err)
     if (name.len > NAME_MAX || memchr(name.data, '\0', name.len) != NULL) {
         return host_error(err, ENAMETOOLONG, path);
     }
-    /* Flushing a directory needs more than O_PATH, which needs permission to read it. */
+    /* fsync of a directory requires more than O_PATH, which requires read permission. */
     int kind = host->sync == SYNC_EACH ? O_RDONLY : O_PATH;
     out->directory = host_open_path(host, directory_path, (uint64_t)(kind | O_DIRECTORY));
     if (out->directory < 0 && errno == EACCES) {
@@ -173,7 +174,7 @@ void host_entry_close(HostEntry *entry)
     close(entry->directory);
 }
 
-/* --- Looking ------------------------------------------------------------------------------- */
+/* --- Reading ------------------------------------------------------------------------------- */
 
 FileInfo host_info_from(const struct stat *status)
 {
@@ -241,8 +242,8 @@ enum {
     READ_PIECE = 4096
 };
 
-/* A regular file that knows its size takes one call: a short answer is its end. Those of /proc say
- * 0 and are read until nothing comes. */
+/* A regular file with a known size takes one call: a short read is its end. Files in /proc report
+ * size 0 and are read until read(2) returns 0. */
 static bool read_content(Arena *arena, int descriptor, Str path, int64_t size, size_t max, Str *out,
                          Error *err)
 {
@@ -288,14 +289,14 @@ bool host_look(Host *host, Arena *arena, Str path, size_t max, FileInfo *out, St
                                                                                    : STR_EMPTY;
         return true;
     }
-    /* O_NONBLOCK: somebody may have put a pipe there. */
+    /* O_NONBLOCK: opening a FIFO must not block. */
     int descriptor = host_open_path(host, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) {
         if (is_absence(errno)) {
             *out = (FileInfo){ .kind = FILE_ABSENT };
             return true;
         }
-        /* A link says ELOOP, a socket or a device without driver ENXIO or ENODEV. */
+        /* Links fail with ELOOP, sockets and devices without a driver with ENXIO or ENODEV. */
         return errno == ELOOP || errno == ENXIO || errno == ENODEV
                    ? host_stat(host, path, out, err)
                    : host_open_error(host, err, errno, path);

@@ -1,9 +1,9 @@
-/* The machine that modules act on: this one, or what lies below another root.
+/* The machine that modules act on: this one, or the tree below another root.
  *
- * Paths are absolute as seen from inside. With a root other than "/", no link and no ".." leads
- * out of it (RESOLVE_IN_ROOT). The last part of a path is never followed when it is a link, except
- * where a function says so. Root follows links of other users only to what they own (ERROR_DENIED
- * else). A Host is shared by all workers and does not change. */
+ * Paths are absolute as seen from inside. With a root other than "/", neither links nor ".." can
+ * escape it (RESOLVE_IN_ROOT). The last component of a path is not followed if it is a link, unless
+ * a function says so. Root follows a link of another user only to a file of the same owner
+ * (otherwise ERROR_DENIED). A Host is shared by all workers and is immutable. */
 #pragma once
 
 #include <sys/stat.h>
@@ -19,20 +19,20 @@ typedef struct Host Host;
 
 /* `root` is "/" or a directory. */
 MUST_CHECK bool host_open(const char *root, Host **out, Error *err);
-/* A directory of `host` as a root of its own, for work on all that lies in it: paths start there,
- * and no link on the way is followed, so that nobody who may write in it leads the work elsewhere.
- * Nothing but files can be reached through it. Closed before `host` is. */
+/* A directory of `host` as a root, to work on everything in it: paths start there, and no link on
+ * the way is followed, so that users who can write in it cannot redirect the work. Only file
+ * functions work on it. Close it before `host`. */
 MUST_CHECK bool host_open_below(Host *host, Str path, Host **out, Error *err);
 void host_close(Host *host); /* NULL is fine */
 DEFINE_AUTO(Host, host_close)
 
 bool host_is_live(const Host *host); /* the root is "/": commands and services can be used */
 const char *host_root(const Host *host);
-/* What is known of the machine and read only once, such as its packages. Others change the machine
- * too: whoever uses such a value again makes sure that it still holds. */
+/* Cached knowledge about the machine, such as its installed packages. Other programs change the
+ * machine too: validate a cached value before using it again. */
 Shared *host_shared(Host *host);
 
-/* --- Looking ------------------------------------------------------------------------------- */
+/* --- Reading ------------------------------------------------------------------------------- */
 
 typedef enum FileKind {
     FILE_ABSENT,
@@ -50,32 +50,31 @@ typedef struct FileInfo {
     gid_t gid;
     int64_t size;
     int64_t mtime_ns;
-    uint64_t inode;      /* another one after a file was replaced */
-    bool planned;        /* an earlier step of a plan would make it */
-    bool has_more_names; /* of a file: hard links */
+    uint64_t inode;      /* changes when the file is replaced */
+    bool planned;        /* an earlier step of the plan would create it */
+    bool has_more_names; /* of a file: number of hard links */
 } FileInfo;
 
-/* FILE_ABSENT is no failure, also when a directory on the way is missing. */
+/* FILE_ABSENT is not an error, even if a parent directory is missing. */
 MUST_CHECK bool host_stat(Host *host, Str path, FileInfo *out, Error *err);
-/* Both in one go, for a caller who compares: what stands at `path`, and when that is a file of at
- * most `max` bytes, its content; else `content` is empty. */
+/* Both at once, to compare: the metadata of `path` and, if it is a file of at most `max` bytes, its
+ * content; otherwise `content` is empty. */
 MUST_CHECK bool host_look(Host *host, Arena *arena, Str path, size_t max, FileInfo *out,
                           Str *content, Error *err);
-/* The content of a file; a link is followed. More than `max` bytes is ERROR_LIMIT. */
+/* The content of a file; follows a link. More than `max` bytes is ERROR_LIMIT. */
 MUST_CHECK bool host_read(Host *host, Arena *arena, Str path, size_t max, Str *out, Error *err);
-/* The same, with what the file is that was read. */
+/* The same, with the metadata of the file that was read. */
 MUST_CHECK bool host_read_info(Host *host, Arena *arena, Str path, size_t max, FileInfo *info,
                                Str *out, Error *err);
 MUST_CHECK bool host_read_link(Host *host, Arena *arena, Str path, Str *out, Error *err);
-/* The path by which the kernel knows what `path` leads to: all links are followed, the last part
- * too. */
+/* The real path of `path`: all links are resolved, including the last component. */
 MUST_CHECK bool host_real_path(Host *host, Arena *arena, Str path, Str *out, Error *err);
-/* The path of a directory, or of one to be made, for a program of root that goes by names: without
- * links, and only if no other user can put something else in its place (ERROR_DENIED: they own a
- * directory on the way, or everybody may write to one). Without root privileges: `path` as it is. */
+/* The path of a directory, existing or to be created, for a program of root that takes paths:
+ * without links, and only if no other user can replace it (ERROR_DENIED: another user owns a parent
+ * directory, or everyone can write to one). Without root privileges: `path` unchanged. */
 MUST_CHECK bool host_guarded_path(Host *host, Arena *arena, Str path, Str *out, Error *err);
-/* A directory as a descriptor, for the process that is to run there; a link in the last place is
- * followed. The caller closes it. */
+/* An open directory, for the process that is to run there; follows a link in the last component.
+ * The caller closes it. */
 MUST_CHECK bool host_open_directory(const Host *host, Str path, int *out, Error *err);
 /* Names in a directory, sorted, without "." and "..". */
 MUST_CHECK bool host_list(Host *host, Arena *arena, Str path, uint32_t max, Str **names,
@@ -83,97 +82,98 @@ MUST_CHECK bool host_list(Host *host, Arena *arena, Str path, uint32_t max, Str 
 
 /* --- Changing ------------------------------------------------------------------------------ */
 
-#define HOST_KEEP_ID ((uid_t)-1) /* owner or group as it is, or the process's own for new files */
+#define HOST_KEEP_ID ((uid_t)-1) /* keeps owner or group; for new files those of the process */
 
-/* Asked about the new content before it gets its name; `path` is where it lies meanwhile, as seen
- * from inside of the root. False: the old file stays. */
+/* Validates the new content before it is renamed into place; `path` is its temporary path, as seen
+ * from inside the root. False: the old file stays. */
 typedef bool (*FileCheck)(void *context, Str path, Error *err);
 
 typedef struct FileWrite {
     Str content;
     mode_t mode; /* permission bits */
-    uid_t uid;   /* HOST_KEEP_ID: see there */
+    uid_t uid;   /* HOST_KEEP_ID: unchanged */
     gid_t gid;
-    const FileInfo *before; /* what stands there, when the caller knows; NULL: looked up */
+    const FileInfo *before; /* current metadata, if the caller knows it; NULL: looked up */
     FileCheck check;        /* may be NULL */
     void *check_context;
 } FileWrite;
 
-/* The new content under the old name at one moment: written beside it, owner and mode set, flushed
- * as host_set_sync says, then named. A link in its place is replaced, not followed. On failure
- * nothing has changed and nothing is left. */
+/* Replaces the content atomically: temporary file, owner and mode, flush according to
+ * host_set_sync, rename. A link at `path` is replaced, not followed. On failure nothing has changed
+ * and no temporary file is left. */
 MUST_CHECK bool host_write(Host *host, Str path, const FileWrite *write, Error *err);
-/* Writes into what is there, in one call: for settings of the kernel that look like files. */
+/* Writes into the existing file with one write(2): for kernel settings in /proc and /sys. */
 MUST_CHECK bool host_put(Host *host, Str path, Str text, Error *err);
-/* Neither changes a file with further names (hard links) that another user can have put there:
- * ERROR_DENIED, which host_check_alone() tells beforehand. */
+/* These refuse to change a file with other hard links that another user may have created:
+ * ERROR_DENIED. host_check_alone() checks in advance. */
 MUST_CHECK bool host_set_mode(Host *host, Str path, mode_t mode, Error *err);
 MUST_CHECK bool host_set_owner(Host *host, Str path, uid_t uid, gid_t gid, Error *err);
 MUST_CHECK bool host_check_alone(Host *host, Str path, Error *err);
-/* The same for whoever hands on the content of what was read at `path`, and was `info`. */
+/* The same check for callers that copy the content of a file read at `path` with metadata
+ * `info`. */
 MUST_CHECK bool host_check_content(Host *host, Str path, const FileInfo *info, Error *err);
-/* Fails with ERROR_DENIED when the file or directory `info` is another user's, in a directory that
- * everybody may write to: that user may have made it first, in order to own what is put there. */
+/* Fails with ERROR_DENIED if the file or directory `info` belongs to another user and its directory
+ * is writable by everyone: that user may have created it in order to own what is written there. */
 MUST_CHECK bool host_check_maker(Host *host, Arena *arena, Str path, const FileInfo *info,
                                  Error *err);
-/* One that is there already stays as it is. With `parents` those on the way are made too, with
- * mode 0755. */
+/* An existing directory is unchanged. With `parents`, missing parents are created with mode
+ * 0755. */
 MUST_CHECK bool host_make_directory(Host *host, Str path, mode_t mode, bool parents, Error *err);
-/* A new one, with this owner and group (HOST_KEEP_ID: the process's). Fails when there is one already:
- * in a directory that others may write to it could be theirs. */
+/* A new directory with this owner and group (HOST_KEEP_ID: those of the process). Fails if it
+ * exists: in a directory that others can write to, it could be theirs. */
 MUST_CHECK bool host_create_directory(Host *host, Str path, mode_t mode, uid_t uid, gid_t gid,
                                       Error *err);
-/* Whether there can be such a link at all; host_make_link() asks this too. */
+/* Whether such a link is valid; host_make_link() checks this too. */
 MUST_CHECK bool host_check_link(Str path, Str target, Error *err);
-/* Replaces a link, or nothing; a file or directory in its place is an error. */
+/* Creates or replaces a link; a file or directory at `path` is an error. */
 MUST_CHECK bool host_make_link(Host *host, Str path, Str target, Error *err);
-/* A file, a link, or a directory with all that is in it, but never what is mounted there. Absent
- * is fine. */
+/* Removes a file, a link, or a directory recursively, but never a mount point. Absent is fine. */
 MUST_CHECK bool host_remove(Host *host, Str path, Error *err);
 
-/* How changes reach the disk. SYNC_EACH: fsync of file and directory each time. SYNC_LATER: where
- * the file system writes data before the name that leads to it, that is relied on; elsewhere the
- * data is flushed each time. host_sync then makes all of it durable. */
+/* How changes reach the disk. SYNC_EACH: fsync of file and directory for each change. SYNC_LATER:
+ * relies on file systems that write data before the name that refers to it (host_sync.c); elsewhere
+ * each file is flushed. host_sync then makes all changes durable. */
 typedef enum SyncPolicy {
     SYNC_EACH,
     SYNC_LATER,
 } SyncPolicy;
 void host_set_sync(Host *host, SyncPolicy policy);
-/* Something else than these functions, such as a command, changes or will change the machine: the
- * next host_sync takes the file system of the root with it. */
+/* The machine is also changed by other means, such as a command: the next host_sync includes the
+ * file system of the root. */
 void host_note_change(Host *host);
-MUST_CHECK bool host_sync(Host *host, Error *err); /* syncfs of what was written since */
+MUST_CHECK bool host_sync(Host *host,
+                          Error *err); /* syncfs of the file systems that were written to */
 
 /* --- Plans --------------------------------------------------------------------------------- */
 
-/* What an earlier step of a plan would have put somewhere. The functions for looking tell of it as
- * if it were there, so that a check sees what it would find in a run. Commands do not. */
+/* A file that an earlier step of the plan would have created. The reading functions report it as if
+ * it existed, so that a check sees what it would see in a run. Commands do not see it. */
 typedef struct PlannedFile {
-    FileInfo info; /* FILE_ABSENT: it would be gone, with all below */
-    Str content;   /* of a file; where a link leads to */
+    FileInfo info; /* FILE_ABSENT: it would be removed, with everything below it */
+    Str content;   /* content of a file; target of a link */
 } PlannedFile;
 
-/* Before it nothing is kept: a check of a step that then runs must not be believed. */
+/* Until this is called nothing is recorded: a run must not see planned files. */
 void host_plan_begin(Host *host);
 void host_plan_put(Host *host, Str path, const PlannedFile *file);
 
-/* --- People -------------------------------------------------------------------------------- */
+/* --- Users and groups ---------------------------------------------------------------------- */
 
 typedef struct Account {
     Str name, home, shell;
     uid_t uid;
     gid_t gid;
-    gid_t *groups; /* with `gid` */
+    gid_t *groups; /* including `gid` */
     uint32_t group_count;
 } Account;
 
-/* By name or number. From the root's own /etc/passwd and /etc/group; on a live host also from
- * the other sources that the system is set up with. ERROR_NOT_FOUND for an unknown name. */
+/* By name or number, from /etc/passwd and /etc/group of the root; on a live host also from the
+ * other sources in nsswitch.conf. ERROR_NOT_FOUND for an unknown name. */
 MUST_CHECK bool host_find_user(Host *host, Str name, uid_t *out, gid_t *group, Error *err);
 MUST_CHECK bool host_find_group(Host *host, Str name, gid_t *out, Error *err);
 MUST_CHECK bool host_find_account(Host *host, Arena *arena, Str name, Account *out, Error *err);
 /* The name, or the number as text. */
 Str host_user_name(Host *host, Arena *arena, uid_t uid);
 Str host_group_name(Host *host, Arena *arena, gid_t gid);
-/* Names found once are kept. Whoever may have changed users or groups says so. */
+/* Drops cached users and groups, after they may have changed. */
 void host_forget_people(Host *host);

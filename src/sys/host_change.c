@@ -14,8 +14,8 @@ static bool has_more_names(int descriptor, struct stat *status)
     return fstat(descriptor, status) == 0 && S_ISREG(status->st_mode) && status->st_nlink > 1;
 }
 
-/* A user who can write to a directory can link a file of another user there, unless the kernel forbids
- * it (fs.protected_hardlinks). Links to files of their own are harmless. */
+/* A user who can write to a directory can create a hard link to another user's file there, unless
+ * fs.protected_hardlinks forbids it. Links to the user's own files are harmless. */
 static bool may_be_planted(const Host *host, uid_t owner, int directory)
 {
     struct stat above;
@@ -56,7 +56,7 @@ static int open_with_names(Host *host, Str path, Error *err)
     return descriptor;
 }
 
-/* What stands at `path` itself, also a link: good for changing its attributes. */
+/* Opens `path` itself, without following a link, to change its attributes. */
 static int open_itself(Host *host, Str path, Error *err)
 {
     char name[PATH_MAX];
@@ -74,7 +74,7 @@ static int open_itself(Host *host, Str path, Error *err)
     return descriptor;
 }
 
-/* fchmod refuses what was opened with O_PATH. Kernels before 6.6 lack the call that does not. */
+/* fchmod fails on O_PATH descriptors; the system call that accepts them exists since Linux 6.6. */
 static bool change_mode(int descriptor, mode_t mode)
 {
 #ifdef SYS_fchmodat2
@@ -90,8 +90,8 @@ static bool change_mode(int descriptor, mode_t mode)
     return chmod(link, mode) == 0;
 }
 
-/* Attributes are part of the inode, which the next sync writes: a lost one is found and set again
- * by the next run. */
+/* Attributes are part of the inode, which the next sync writes; if a change is lost, the next run
+ * repeats it. */
 static bool settle(Host *host, int descriptor, Str path, bool changed, Error *err)
 {
     bool ok = changed || host_error(err, errno, path);
@@ -204,7 +204,7 @@ void host_drop_passed_on(const Host *host, int directory, int made)
     (void)removexattr(path, "system.posix_acl_default");
 }
 
-/* The process's umask may have taken bits away. */
+/* The umask of the process may have cleared bits. */
 static bool settle_mode(const Host *host, const HostEntry *entry, mode_t mode)
 {
     int descriptor =
@@ -249,7 +249,8 @@ enum {
     PARENT_MODE = 0755
 };
 
-/* Links on the way are followed, as everywhere; so each part is looked up from the root. */
+/* Links in parent directories are followed as usual, so each component is looked up from the
+ * root. */
 static bool make_parents(Host *host, Str path, Error *err)
 {
     for (size_t at = 1; at < path.len; at++) {
@@ -288,7 +289,7 @@ bool host_make_directory(Host *host, Str path, mode_t mode, bool parents, Error 
            make_one(host, path, mode, err);
 }
 
-/* What others may have put in the place of a new directory has something in it, or is theirs. */
+/* A directory that another user has put in its place has entries, or belongs to that user. */
 static bool is_new_and_ours(int descriptor)
 {
     struct stat status;
@@ -340,12 +341,12 @@ bool host_create_directory(Host *host, Str path, mode_t mode, uid_t uid, gid_t g
 
 /* --- Links --------------------------------------------------------------------------------- */
 
-/* Over another link, at one moment. */
+/* Atomically replaces another link. */
 static bool replace_link(const HostEntry *entry, const char *target)
 {
     char name[HOST_TEMP_NAME];
     host_temp_name(entry->name, name);
-    /* Of one who was killed; or a directory of somebody else. */
+    /* Left by a killed process; or another user's directory. */
     if (unlinkat(entry->directory, name, 0) != 0 && errno != ENOENT) {
         snprintf(name, sizeof name, ".eden-%016llx", (unsigned long long)random_seed());
     }
@@ -385,7 +386,8 @@ bool host_check_link(Str path, Str target, Error *err)
     if (str_eq(path, STR("/"))) {
         return error_set(err, ERROR_INVALID, "'/' cannot be a link");
     }
-    if (target.len >= PATH_MAX) { /* not shown: a secret that is cut is not found */
+    if (target.len >=
+        PATH_MAX) { /* the target is not shown: a truncated secret would not be redacted */
         return error_set(err, ERROR_INVALID, "the target of a link has %zu bytes, more than %d",
                          target.len, PATH_MAX - 1);
     }

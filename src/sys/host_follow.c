@@ -1,8 +1,8 @@
-/* Links on the way to a path, and who could put one there.
+/* Follows symbolic links in paths, and checks who could have created them.
  *
- * A user who may write to a directory can put a link there and lead root elsewhere: what a site wants
- * below /home/ann would come to be in /etc. So root follows a link only when nobody else made it, or
- * when it leads to something of the same owner, who gains nothing by that. */
+ * A user who can write to a directory can create a link there and redirect root: a file that a site
+ * declares below /home/ann would end up in /etc. So root follows a link only if root owns it, or if
+ * it leads to a file of the same owner, who gains nothing by that. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,12 +13,12 @@
 #include "sys/open_within.h"
 
 enum {
-    LINKS_MAX = 40, /* as the kernel's */
-    RACES_MAX = 64, /* with others who exchange directories for links */
-    NO_USER = 65534 /* how the kernel shows owners that a user namespace does not have */
+    LINKS_MAX = 40, /* as in the kernel */
+    RACES_MAX = 64, /* with other users who replace directories with links */
+    NO_USER = 65534 /* the kernel's ID for owners that are not mapped in a user namespace */
 };
 
-/* Whether NO_USER stands for users outside of our user namespace, root of the machine among them. */
+/* Whether NO_USER represents users outside our user namespace, root of the machine among them. */
 static bool has_users_outside(void)
 {
     FILE *file = fopen("/proc/self/uid_map", "re");
@@ -40,7 +40,7 @@ void host_follow_begin(Host *host, uid_t root_owner)
     host->trusts_no_user = !host->follows_all && has_users_outside();
 }
 
-/* Who owns the root can do everything below it anyway. */
+/* The owner of the root can do anything below it anyway. */
 bool host_trusts(const Host *host, uid_t owner)
 {
     return owner == 0 || owner == host->root_owner || (owner == NO_USER && host->trusts_no_user);
@@ -48,7 +48,7 @@ bool host_trusts(const Host *host, uid_t owner)
 
 static int open_without_links(const Host *host, const char *path, uint64_t flags)
 {
-    /* Beside O_PATH the kernel accepts few flags. */
+    /* With O_PATH the kernel accepts few other flags. */
     uint64_t more = (flags & O_PATH) != 0 ? 0 : O_NOCTTY;
     uint64_t resolve = host->live ? RESOLVE_NO_SYMLINKS : RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS;
     return open_within(host->root_descriptor, path, flags | more, resolve);
@@ -60,8 +60,8 @@ static int open_with_links(const Host *host, const char *path, uint64_t flags)
     return open_within(host->root_descriptor, path, flags | more, host->live ? 0 : RESOLVE_IN_ROOT);
 }
 
-/* What stands at the first `len` bytes of the path, itself; false and errno when there is nothing, or
- * when a link is on the way there by now. */
+/* Opens the first `len` bytes of the path, without following links; false with errno if nothing is
+ * there, or if a parent has become a link. */
 static bool stat_start(const Host *host, const char *path, size_t len, struct stat *status,
                        char target[PATH_MAX])
 {
@@ -86,13 +86,13 @@ static bool stat_start(const Host *host, const char *path, size_t len, struct st
 
 typedef struct Way {
     char path[PATH_MAX];
-    size_t target_len; /* so far it says where a link leads that is not trusted; 0: no such link */
-    uid_t owner;       /* of that link */
-    char link[PATH_MAX]; /* the last one that is not trusted, and whose it is */
+    size_t target_len;   /* end of the part that comes from an untrusted link; 0: no such link */
+    uid_t owner;         /* the owner of that link */
+    char link[PATH_MAX]; /* the last untrusted link, and its owner */
     uid_t link_owner;
 } Way;
 
-/* Puts what the link at the first `len` bytes says in their place. */
+/* Replaces the first `len` bytes, a link, with its target. */
 static bool replace_start(Way *way, size_t len, const char *target, uid_t owner, bool is_trusted)
 {
     char whole[PATH_MAX];
@@ -127,8 +127,7 @@ static bool replace_start(Way *way, size_t len, const char *target, uid_t owner,
     return true;
 }
 
-/* Something that is no link was reached, by the first `len` bytes: if a link led to it, both must be of
- * the same user. */
+/* The first `len` bytes are not a link: if a link led here, both must have the same owner. */
 static bool check_reached(Way *way, size_t len, uid_t owner)
 {
     if (way->target_len == 0 || len + strspn(way->path + len, "/") < way->target_len) {
@@ -142,15 +141,15 @@ static bool check_reached(Way *way, size_t len, uid_t owner)
     return true;
 }
 
-/* Exchanges the first link of the path for what it says. `*found` is false when there is none but,
- * perhaps, the last part, which is wanted itself. */
+/* Replaces the first link of the path with its target. `*found` is false if there is none except,
+ * possibly, the last component, which is not followed. */
 static bool follow_first(const Host *host, Way *way, bool with_last, bool *found)
 {
     struct stat status;
     char target[PATH_MAX];
     const char *path = way->path;
     *found = false;
-    /* The root itself is no part of a path, but a link may lead to it. */
+    /* The root is not a component of any path, but a link may lead to it. */
     if (way->target_len > 0 && strspn(path, "/") >= way->target_len &&
         (!stat_start(host, path, 1, &status, target) || !check_reached(way, 1, status.st_uid))) {
         return false;
@@ -164,7 +163,7 @@ static bool follow_first(const Host *host, Way *way, bool with_last, bool *found
             return true;
         }
         if (!stat_start(host, path, at, &status, target)) {
-            return is_last && errno == ENOENT; /* perhaps it is to be made */
+            return is_last && errno == ENOENT; /* it may be about to be created */
         }
         if (S_ISLNK(status.st_mode)) {
             *found = true;
@@ -177,7 +176,7 @@ static bool follow_first(const Host *host, Way *way, bool with_last, bool *found
     return true;
 }
 
-/* What is opened in the end is a path without links, so nobody can put one there meanwhile. */
+/* The path that is finally opened has no links, so a link cannot be inserted in the meantime. */
 static int open_followed(const Host *host, Way *way, const char *path, uint64_t flags)
 {
     unsigned links = 0;
@@ -210,8 +209,8 @@ int host_open_path(const Host *host, const char *path, uint64_t flags)
                              : open_followed(host, &way, path, flags);
 }
 
-/* The way is gone once more to find the link; the path may be one whose last part is not looked at,
- * but links on the way there are found first. */
+/* Walks the path again to find the link; the last component may be one that is not followed, but
+ * links before it are found first. */
 bool host_open_error(const Host *host, Error *err, int number, Str path)
 {
     Way way;
@@ -254,7 +253,7 @@ bool host_path_of(const Host *host, Arena *arena, int descriptor, Str *out)
     return true;
 }
 
-/* Members of a group that root lets write somewhere are trusted with it. */
+/* Members of a group that may write to a directory of root are trusted. */
 static bool check_guarded(Host *host, Arena *arena, Str path, Str directory, uid_t owner,
                           mode_t mode, Error *err)
 {
@@ -274,7 +273,7 @@ static bool check_guarded(Host *host, Arena *arena, Str path, Str directory, uid
     return true;
 }
 
-/* From the directory up to the root. Takes the descriptor. */
+/* From the directory up to the root. Closes the descriptor. */
 static bool check_all_above(Host *host, Arena *arena, Str path, int descriptor, Error *err)
 {
     struct stat root, status;
@@ -299,7 +298,7 @@ static bool check_all_above(Host *host, Arena *arena, Str path, int descriptor, 
     return ok;
 }
 
-/* The part of the path that is there, opened, and its length. */
+/* Opens the longest existing prefix of the path, and returns its length. */
 static bool open_present(Host *host, Arena *arena, Str path, size_t *len, int *out, Error *err)
 {
     char name[PATH_MAX];

@@ -1,10 +1,9 @@
 /* Users and groups.
  *
- * The root's own passwd and group are read once and kept: a thousand files of one owner cost one
- * look. A name that is not there is looked for again in the files, which may have changed, and on a
- * live host asked of the name service. That runs `getent` instead of calling into libc: modules of
- * the name service (sssd, LDAP) stay out of this process, and a static program needs no warning
- * about the shared libraries that it would have to load. */
+ * The passwd and group files of the root are read once and cached: a thousand files of one owner
+ * cost one lookup. An unknown name is looked up again in the files, which may have changed, and on
+ * a live host with `getent`. Running getent instead of calling libc keeps NSS modules (sssd, LDAP)
+ * out of this process, and works in a static program, which cannot load them. */
 #include "base/vec.h"
 #include "sys/host_inner.h"
 #include "sys/name_service.h"
@@ -13,7 +12,7 @@ enum {
     PEOPLE_FILE_MAX = 16 << 20
 };
 
-/* How users and groups begin alike. */
+/* Common first fields of users and groups. */
 typedef struct Named {
     Str name;
     uint32_t id;
@@ -54,7 +53,7 @@ static uint32_t split_fields(Str line, Str *fields, uint32_t max)
     return count;
 }
 
-/* What is malformed, or an entry of the old NIS syntax, is passed over. */
+/* Malformed lines and NIS entries ("+name") are skipped. */
 static void add_user(HostPeople *people, Str line)
 {
     Str fields[USER_FIELDS];
@@ -132,7 +131,7 @@ static StrMap *kind_map(HostPeople *people, const Kind *kind)
     return (StrMap *)((char *)people + kind->map);
 }
 
-/* The name service's answer goes to those from the files. */
+/* Adds the answer of the name service to the entries from the files. */
 static bool ask_name_service(Host *host, const Kind *kind, Str name, Str *found, Error *err)
 {
     Str line;
@@ -144,8 +143,8 @@ static bool ask_name_service(Host *host, const Kind *kind, Str name, Str *found,
     return true;
 }
 
-/* NULL with ERROR_NOT_FOUND; the lock is held. A number that is nobody's name is not worth another
- * look at the files. */
+/* NULL with ERROR_NOT_FOUND; the lock is held. A numeric ID without a name is not worth reading the
+ * files again. */
 static void *find(Host *host, const Kind *kind, Str name, Error *err)
 {
     HostPeople *people = &host->people;
@@ -173,7 +172,7 @@ static void *find(Host *host, const Kind *kind, Str name, Error *err)
     return entry;
 }
 
-/* NULL when nobody has it. */
+/* NULL if there is no such ID. */
 static void *find_id(HostPeople *people, const Kind *kind, uint32_t id)
 {
     uint32_t at = 0;
@@ -185,8 +184,8 @@ static void *find_id(HostPeople *people, const Kind *kind, uint32_t id)
     return NULL;
 }
 
-/* By name or by number. False: there is none of that name. With a number that nobody has, `*out` is
- * NULL and `*id` that number. The lock is held, and what is found is borrowed until it is not. */
+/* By name or by number. False: unknown name. For an unknown number, `*out` is NULL and `*id` is the
+ * number. The lock is held; the result is borrowed until it is released. */
 static bool find_named_or_numbered(Host *host, const Kind *kind, Str name, void **out, uint32_t *id,
                                    Error *err)
 {
@@ -223,7 +222,7 @@ bool host_find_group(Host *host, Str name, gid_t *out, Error *err)
     return ok;
 }
 
-/* The files only: a name for display is not worth a question to the network. */
+/* Only from the files: a display name is not worth a network query. */
 static Str name_of(Host *host, Arena *arena, const Kind *kind, uint32_t id)
 {
     Error err;
@@ -281,8 +280,8 @@ static void push_groups_of_files(Host *host, Arena *arena, Str name, Groups *gro
     }
 }
 
-/* Whether membership can come from elsewhere than the files. Most systems have "files systemd",
- * and a process for every command that runs as somebody would be a waste. */
+/* Whether group membership can come from sources other than files. Most systems have "files
+ * systemd"; running a process for every command with a user would be wasteful. */
 static bool groups_lie_elsewhere(Host *host, Arena *arena)
 {
     Str text, line, part;
@@ -326,7 +325,7 @@ static void push_groups_of_name_service(Host *host, Arena *arena, Str name, Grou
     }
 }
 
-/* A number that nobody has is a user with a group of the same number. */
+/* An unknown number is a user with a group of the same number. */
 static Account make_account(Arena *arena, Str name, uid_t uid, const HostUser *user)
 {
     if (user == NULL) {

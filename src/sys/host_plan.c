@@ -1,14 +1,14 @@
-/* What a plan would have made so far. */
+/* Files that earlier steps of a plan would have created, changed or removed. */
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "sys/host_inner.h"
 
 enum {
-    PLANNED_BYTES_MAX = 256 << 20 /* of contents that are kept; what comes then is not seen */
+    PLANNED_BYTES_MAX = 256 << 20 /* total size of recorded contents; later ones are not recorded */
 };
 
-/* With a lock of its own: who holds the host's reads files. */
+/* Has its own lock, because the lock holder of the host may read files. */
 struct HostPlan {
     pthread_mutex_t lock;
     Arena arena;
@@ -52,7 +52,7 @@ void host_plan_put(Host *host, Str path, const PlannedFile *file)
     pthread_mutex_unlock(&host->plan->lock);
 }
 
-/* The path itself, or something above it that would be gone. */
+/* The path itself, or a parent that would be removed. */
 static const PlannedFile *find(const HostPlan *plan, Str path)
 {
     const PlannedFile *file = str_map_find(&plan->files, path);

@@ -1,5 +1,5 @@
-/* Removing whole trees, through descriptors, so that nobody who swaps a directory for a link
- * meanwhile leads the removal elsewhere. */
+/* Recursive removal through open directories, so that a user who replaces a directory with a link
+ * in the meantime cannot redirect it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,17 +11,17 @@
 #include "sys/open_within.h"
 
 enum {
-    DEPTH_MAX = 200 /* each level holds a descriptor */
+    DEPTH_MAX = 200 /* each level keeps a descriptor open */
 };
 
-/* What is nested deeper is moved up into the tree's first directory, and removed from there. */
+/* Directories nested deeper are moved up into the top directory and removed from there. */
 typedef struct Removal {
-    int top; /* that directory; -1: it is none */
+    int top; /* the top directory; -1: not a directory */
     uint64_t moved;
 } Removal;
 
-/* What is mounted at `name` is EXDEV, also when it is of the same file system (a bind mount), which
- * no device number tells. */
+/* A mount point fails with EXDEV, including a bind mount of the same file system, which has the
+ * same device number. */
 static int open_unmounted(int directory, const char *name)
 {
     return open_within(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK,

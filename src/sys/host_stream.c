@@ -10,7 +10,7 @@
 #include "sys/file.h"
 #include "sys/host_inner.h"
 
-/* Both remember their path for messages. */
+/* Both keep their path for messages. */
 struct HostReader {
     int descriptor;
     FileInfo info;
@@ -124,7 +124,7 @@ bool host_writer_finish(HostWriter *writer, uid_t uid, gid_t gid, mode_t mode, i
     Str path = str_from_c(writer->path);
     struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = mtime_s } };
     bool owned = uid == HOST_KEEP_ID && gid == HOST_KEEP_ID;
-    /* The owner first, because changing that takes the set-id bits away. */
+    /* The owner first: changing it clears the set-id bits. */
     bool ok = (owned || fchown(writer->descriptor, uid, gid) == 0) &&
               fchmod(writer->descriptor, mode) == 0 && futimens(writer->descriptor, times) == 0 &&
               host_flush_directory(writer->host, writer->descriptor);

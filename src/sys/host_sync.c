@@ -1,10 +1,11 @@
-/* When changes are on the disk.
+/* When changes reach the disk.
  *
- * A file that is written and then named can be found empty after a power cut, unless its data
- * reached the disk before the name did. fsync makes sure, at the price of a flush for each file.
- * ext4 in its ordinary mode writes data of allocated blocks before it commits the name, so there it
- * suffices to have the blocks allocated, which starting the write-out does without waiting. Without
- * a journal, or with data=writeback, it does not; ext2 has the same magic number and never does. */
+ * A file that is written and then renamed can be empty after a power failure, unless its data
+ * reached the disk before the rename did. fsync guarantees that, at the cost of a flush per file.
+ * ext4 in its default mode (data=ordered) writes the data of allocated blocks before it commits the
+ * rename, so there it is enough to have the blocks allocated, which starting the writeback does
+ * without waiting. Without a journal, or with data=writeback, that does not hold; ext2 has the same
+ * magic number and never guarantees it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ bool host_ext4_is_ordered(Str options)
     return false;
 }
 
-/* What cannot be found out is not ordered. */
+/* If in doubt, the data is not considered ordered. */
 static bool is_ordered(dev_t number)
 {
     char link[64], target[PATH_MAX], path[PATH_MAX], options[4096];
@@ -67,9 +68,9 @@ static bool is_ordered(dev_t number)
     return len > 0 && host_ext4_is_ordered(str_from(options, (size_t)len));
 }
 
-/* `descriptor` may be a file or an O_PATH directory; syncfs wants neither of those kept open for
- * long, so the file system is remembered by a descriptor of its own. A link or what may not be read
- * cannot be opened for that, and what was opened with O_PATH is of no use to syncfs: NULL. */
+/* `descriptor` may be a file or an O_PATH directory. syncfs needs a descriptor that stays open, so
+ * the file system is remembered by one of its root. NULL if none can be opened: syncfs rejects
+ * O_PATH, and links and unreadable files cannot be opened otherwise. */
 static HostDevice *add_device(Host *host, dev_t number, int descriptor)
 {
     struct statfs status;
@@ -100,7 +101,7 @@ typedef enum Flush {
     FLUSH_WAIT
 } Flush;
 
-/* Notes that there is something to sync, and says what the data needs meanwhile. */
+/* Marks the file system as changed, and returns how its data must be flushed. */
 static Flush note_change(Host *host, int descriptor, dev_t number)
 {
     host = host->outer != NULL ? host->outer : host;
@@ -134,7 +135,7 @@ bool host_flush_file(Host *host, int descriptor, dev_t device)
 bool host_flush_directory(Host *host, int directory)
 {
     if (host->sync == SYNC_EACH) {
-        /* One opened with O_PATH, or on a file system that cannot do this, is left as it is. */
+        /* Does nothing for O_PATH descriptors and file systems that do not support it. */
         return fsync(directory) == 0 || errno == EBADF || errno == EINVAL || errno == EROFS;
     }
     struct stat status;
@@ -158,7 +159,7 @@ bool host_sync(Host *host, Error *err)
     uint32_t count = host->device_count;
     pthread_mutex_unlock(&host->lock);
     for (uint32_t i = 0; i < count; i++) {
-        /* Entries stay where they are, and others may go on writing meanwhile. */
+        /* The list only grows, and other threads may add to it meanwhile. */
         pthread_mutex_lock(&host->lock);
         HostDevice device = host->devices[i];
         host->devices[i].dirty = false;

@@ -1,12 +1,12 @@
-/* New content under an old name, at one moment.
+/* Atomic replacement of a file on the host.
  *
- * Where the file system can, the content is written to a file without any name (O_TMPFILE): a
- * process that is killed meanwhile leaves nothing behind. A new name is then given directly; to
- * replace one, a second name is given first and renamed over it. Elsewhere, and when a command
- * has to look at the new content, a temporary name is used from the start.
+ * If the file system supports it, the content is written to an unnamed file (O_TMPFILE), so a
+ * process that is killed leaves nothing behind. A new file is then linked directly; to replace a
+ * file, the unnamed file gets a temporary name first, which is renamed over it. Otherwise, and when
+ * a command validates the new content, a temporary name is used from the start.
  *
- * The temporary name follows from the name itself: what a killed process left there is in the way
- * of the next one that writes the same file, which takes it away. */
+ * The temporary name is derived from the file name: the leftover of a killed process is in the way
+ * of the next writer of the same file, which removes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,8 +30,9 @@ void host_temp_name(const char *name, char out[HOST_TEMP_NAME])
     snprintf(out, HOST_TEMP_NAME, ".eden-%016llx", (unsigned long long)hash);
 }
 
-/* Something has the name already. In a directory for everybody, others can put a directory there, which
- * is left alone, or something else again and again: they cannot guess another name. */
+/* The name exists. In a directory that is writable by everyone, other users can create a directory
+ * with this name, which is left alone, or recreate a file again and again; they cannot guess
+ * another name. */
 static void next_temp_name(int directory, int tries, char name[HOST_TEMP_NAME])
 {
     if (tries >= NAME_TRIES / 2 || (unlinkat(directory, name, 0) != 0 && errno != ENOENT)) {
@@ -39,11 +40,11 @@ static void next_temp_name(int directory, int tries, char name[HOST_TEMP_NAME])
     }
 }
 
-/* The file while it is written. */
+/* The file while it is being written. */
 typedef struct Draft {
     HostEntry *entry;
     int descriptor;
-    char name[HOST_TEMP_NAME]; /* empty: it has none */
+    char name[HOST_TEMP_NAME]; /* empty: unnamed */
 } Draft;
 
 static bool cannot_be_nameless(int number)
@@ -92,7 +93,7 @@ static void draft_drop(Draft *draft)
     }
 }
 
-/* Whose the file shall be. What stands there passes its owner on, if nothing else is wanted. */
+/* Sets the owner: the requested one, or that of the file being replaced. */
 static bool settle_owner(Host *host, Str path, const FileWrite *write, uid_t *uid, gid_t *gid,
                          Error *err)
 {
@@ -136,7 +137,7 @@ static bool draft_fill(Host *host, Draft *draft, Str path, const FileWrite *writ
         host_error(err, errno, path);
         return error_wrap(err, "cannot set the owner");
     }
-    /* After the owner, because changing that takes the set-id bits away. */
+    /* After the owner: changing it clears the set-id bits. */
     if ((status.st_mode & 07777) != write->mode && fchmod(draft->descriptor, write->mode) != 0) {
         return host_error(err, errno, path);
     }
@@ -155,7 +156,7 @@ static bool draft_check(const Draft *draft, Str path, const FileWrite *write, Er
     return write->check(write->check_context, str_from(place, (size_t)len), err);
 }
 
-/* Without the privilege that AT_EMPTY_PATH takes in older kernels, /proc leads to the file. */
+/* Older kernels require a privilege for AT_EMPTY_PATH; /proc/self/fd works without. */
 static bool give_name(const Draft *draft, const char *name)
 {
     int directory = draft->entry->directory;
@@ -170,7 +171,7 @@ static bool give_name(const Draft *draft, const char *name)
     return linkat(AT_FDCWD, link, directory, name, AT_SYMLINK_FOLLOW) == 0;
 }
 
-/* A second name for the nameless file, to be renamed over the old one. */
+/* Gives the unnamed file a temporary name, to be renamed over the old file. */
 static bool give_temp_name(Draft *draft)
 {
     host_temp_name(draft->entry->name, draft->name);
@@ -187,8 +188,8 @@ static bool give_temp_name(Draft *draft)
     return false;
 }
 
-/* Two who write the same file at once share the temporary name. Claims keep that from happening
- * within a run; this keeps a half written file of somebody else from getting the final name. */
+/* Two writers of the same file share the temporary name. Claims prevent that within a run; this
+ * check prevents renaming another writer's incomplete file. */
 static bool is_still_ours(const Draft *draft)
 {
     struct stat named, own;
@@ -253,10 +254,10 @@ bool host_write(Host *host, Str path, const FileWrite *write, Error *err)
     bool again = false;
     bool ok = write_entry(host, &entry, path, write, write->check != NULL, &again, err);
     if (!ok && again) {
-        /* A file without a name could not get one here: neither privilege nor /proc. */
+        /* The unnamed file could not be linked: neither the privilege nor /proc is available. */
         ok = write_entry(host, &entry, path, write, true, &again, err);
     }
-    /* For a later sync, host_flush_file has noted the same file system already. */
+    /* With SYNC_LATER, host_flush_file has already marked the file system. */
     if (ok && host->sync == SYNC_EACH && !host_flush_directory(host, entry.directory)) {
         ok = host_error(err, errno, path);
     }

@@ -19,7 +19,7 @@
 #elif defined(__aarch64__)
 #define OWN_ARCHITECTURE AUDIT_ARCH_AARCH64
 #else
-#define OWN_ARCHITECTURE 0 /* not known: nothing is refused */
+#define OWN_ARCHITECTURE 0 /* unknown architecture: nothing is refused */
 #endif
 
 static void clear_bit(struct __user_cap_data_struct *data, unsigned capability)
@@ -30,7 +30,7 @@ static void clear_bit(struct __user_cap_data_struct *data, unsigned capability)
     data[CAP_TO_INDEX(capability)].inheritable &= keep;
 }
 
-/* From this process, and from the bounds of what programs of root get. */
+/* From this process, and from the bounding set of programs run by root. */
 static bool drop(const unsigned *capabilities, size_t count)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -47,8 +47,8 @@ static bool drop(const unsigned *capabilities, size_t count)
     return syscall(SYS_capset, &header, data) == 0;
 }
 
-/* Swap takes the capability that mounts need too, so its calls are refused one by one. Programs of
- * another architecture number calls otherwise and are not looked at. */
+/* swapon needs the same capability as mount, so its system calls are filtered with seccomp.
+ * Programs of another architecture have other system call numbers and are not filtered. */
 static bool refuse_swap(void)
 {
     struct sock_filter steps[] = {

@@ -20,7 +20,7 @@ void line_reader_clear(LineReader *reader)
     buf_clear(&reader->buf);
 }
 
-/* Where the line at `start` ends, or STR_NOT_FOUND. Bytes are looked at once. */
+/* Where the line at `start` ends, or STR_NOT_FOUND. Each byte is scanned once. */
 static size_t find_end(LineReader *reader)
 {
     Str text = buf_str(&reader->buf);
@@ -83,7 +83,7 @@ LineOutcome line_reader_next(LineReader *reader, Str *line, Error *err)
             if (reader->start == buf->len && !too_long) {
                 return LINE_END;
             }
-            end = buf->len; /* the last line has no end of its own */
+            end = buf->len; /* the last line has no line end */
         }
         if (end != STR_NOT_FOUND) {
             *line = str_slice(buf_str(buf), reader->start, end);

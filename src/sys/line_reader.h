@@ -1,5 +1,5 @@
-/* Lines from a descriptor, each at most so many bytes. A line that is longer is skipped and told,
- * and the next one is read as if nothing had happened. */
+/* Reads lines with a maximum length from a descriptor. A longer line is skipped and reported, and
+ * reading continues with the next line. */
 #pragma once
 
 #include "base/buf.h"
@@ -9,18 +9,18 @@
 
 typedef struct LineReader {
     int descriptor;
-    size_t max; /* bytes of a line, its end not counted */
-    Buf buf;    /* what is read but not given out, from `start` on */
+    size_t max; /* bytes of a line, without its line end */
+    Buf buf;    /* read but not returned yet, from `start` on */
     size_t start;
-    size_t looked; /* no line end in the bytes before this */
-    bool at_end;   /* the descriptor has no more */
+    size_t looked; /* the bytes before this contain no line end */
+    bool at_end;   /* end of file */
 } LineReader;
 
 typedef enum LineOutcome {
     LINE_READ,
     LINE_TOO_LONG, /* skipped up to its end */
     LINE_END,
-    LINE_FAILED, /* the descriptor could not be read */
+    LINE_FAILED, /* read(2) failed */
 } LineOutcome;
 
 LineReader line_reader_make(int descriptor, size_t max);
@@ -29,6 +29,6 @@ DEFINE_AUTO_CLEAR(LineReader, line_reader_clear)
 
 /* The next line without its end ("\n"), valid until the next call. Fills `err` for LINE_FAILED. */
 LineOutcome line_reader_next(LineReader *reader, Str *line, Error *err);
-/* Whether the next line, or the end, is known already, so that asking for it cannot wait for
- * whoever writes. The moment when it is not is the moment to send answers. */
+/* Whether the next line, or the end of file, is buffered already, so that line_reader_next does not
+ * block. If not, this is the moment to flush replies. */
 bool line_reader_is_ready(LineReader *reader);

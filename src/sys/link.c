@@ -15,7 +15,7 @@
 #include "sys/file_error.h"
 
 enum {
-    REQUEST_SIZE = 512 /* bytes; the largest here, a cable, takes under 200 */
+    REQUEST_SIZE = 512 /* bytes; the largest message here, for a veth pair, takes less than 200 */
 };
 
 /* --- Messages -------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static void put_number(Request *request, unsigned short type, uint32_t number)
     put_attribute(request, type, &number, sizeof number);
 }
 
-/* What is put until the group ends is inside of it. */
+/* Attributes added until the group ends are nested in it. */
 static struct rtattr *begin_group(Request *request, unsigned short type)
 {
     return put_attribute(request, type, NULL, 0);
@@ -76,7 +76,7 @@ static Request request_make(uint16_t type, uint16_t flags)
 
 /* --- The kernel ------------------------------------------------------------------------------ */
 
-/* The errno that it answers with; 0: done. */
+/* The errno in the kernel's answer; 0: success. */
 static int ask(const Request *request)
 {
     union {
@@ -108,7 +108,7 @@ static bool ask_for(const Request *request, const char *name, Error *err)
     return number == 0 || file_error(err, number, name);
 }
 
-/* 0 when there is none. */
+/* 0 if not found. */
 static int index_of(const char *name)
 {
     return (int)if_nametoindex(name);

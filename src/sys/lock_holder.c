@@ -9,11 +9,11 @@
 #include "sys/host_inner.h"
 
 enum {
-    COMMAND_MAX = 100, /* bytes of a command that are shown */
+    COMMAND_MAX = 100, /* bytes of the command line that are shown */
     NUMBER_MAX = 32,
 };
 
-/* The words stand behind zeros in /proc. What would disturb a terminal is left out. */
+/* Arguments in /proc are separated by NUL. Control characters are left out. */
 static Str read_command(Arena *arena, pid_t pid)
 {
     char path[64], text[COMMAND_MAX + 1];

@@ -1,4 +1,4 @@
-/* Who keeps others waiting: the process that has locked a file of the host, or has it open. */
+/* Finds the process that has locked a file of the host, or has it open. */
 #pragma once
 
 #include <sys/types.h>
@@ -6,13 +6,15 @@
 #include "sys/host.h"
 
 typedef struct LockHolder {
-    pid_t pid;   /* 0: one that cannot be seen from here, as in another container */
-    Str command; /* its words, cut where they get long; empty: not known */
+    pid_t pid;   /* 0: not visible from here, as in another container */
+    Str command; /* its command line, truncated; empty: unknown */
 } LockHolder;
 
-/* Who has locked the file or a part of it (fcntl). False when nobody has, or it cannot be told. */
+/* The process that has locked the file or a part of it (fcntl). False if none has, or it is
+ * unknown. */
 bool lock_holder_find(Host *host, Arena *arena, Str path, LockHolder *out);
-/* Who has the file open: for locks that are just there. False when nobody has. */
+/* The process that has the file open, for locks that consist of the file itself. False if none
+ * has. */
 bool lock_holder_find_user(Host *host, Arena *arena, Str path, LockHolder *out);
-/* The process whose number is in the file. False when there is no such file or process. */
+/* The process whose PID is in the file. False if there is no such file or process. */
 bool lock_holder_read(Host *host, Arena *arena, Str path, LockHolder *out);

@@ -17,13 +17,13 @@ static void arm_timer(Loop *loop)
     if (due == INT64_MAX || due >= loop->uv_timer_due_ms) {
         return;
     }
-    /* libuv counts from its own idea of now, which is that of the turn's start. */
+    /* libuv counts from its cached time, which is that of the start of the iteration. */
     int64_t turn = (int64_t)uv_now(&loop->uv);
     loop->uv_timer_due_ms = due;
     uv_timer_start(&loop->uv_timer, timer_fired, due > turn ? (uint64_t)(due - turn) : 0, 0);
 }
 
-/* The handle may fire for a timer that was stopped since: that costs less than arming it anew with
+/* The handle may fire for a timer that was stopped since; that is cheaper than rearming it for
  * every stop. */
 static void timer_fired(uv_timer_t *handle)
 {
@@ -129,7 +129,7 @@ void loop_stop(Loop *loop)
 
 int64_t loop_now_ms(const Loop *loop)
 {
-    /* Not uv_now(), which stands still while a turn lasts. */
+    /* Not uv_now(), which does not change during an iteration. */
     return loop->is_virtual ? loop->virtual_ms : (int64_t)(uv_hrtime() / 1000000);
 }
 
@@ -153,13 +153,13 @@ uint64_t loop_random(Loop *loop)
         return virtual_random(loop);
     }
     if (loop->random_left == 0) {
-        /* Never short: up to 256 bytes come at once. */
+        /* Never short: the kernel returns up to 256 bytes at once. */
         if (getrandom(loop->random, sizeof loop->random, 0) != (ssize_t)sizeof loop->random) {
             BUG("the kernel gives no random bytes");
         }
         loop->random_left = LOOP_RANDOM_WORDS;
     }
-    /* Given out once and not left in memory. */
+    /* Used once and not left in memory. */
     uint64_t word = loop->random[--loop->random_left];
     loop->random[loop->random_left] = 0;
     return word;

@@ -1,7 +1,7 @@
-/* What the files of the loop share; nobody else's.
+/* Shared by the loop_*.c files; private.
  *
- * The real and the virtual loop have the timers and the tasks in common and differ in who turns
- * them: libuv, with one timer, one idle and one async handle, or loop_virtual.c. */
+ * Real and virtual loops share timers and tasks and differ in what drives them: libuv, with one
+ * timer, one idle and one async handle, or loop_virtual.c. */
 #pragma once
 
 #include <pthread.h>
@@ -20,7 +20,8 @@ typedef struct LoopQueue {
     LoopTask *first, *last;
 } LoopQueue;
 
-/* When a timer is due stands here again: looking for the next one touches no timer. */
+/* The due time is repeated here, so that finding the next timer does not touch the timers
+ * themselves. */
 typedef struct TimerEntry {
     int64_t due_ms;
     uint64_t order;
@@ -32,43 +33,43 @@ struct Loop {
     pthread_t thread;
     atomic_bool stopping;
 
-    /* A heap by due_ms and order; timers[i].timer->place is i + 1. */
+    /* A heap ordered by due_ms and order; timers[i].timer->place is i + 1. */
     TimerEntry *timers;
     uint32_t timer_count, timer_cap;
-    uint64_t timer_order; /* of the next one that is started */
+    uint64_t timer_order; /* for the next timer that is started */
 
     LoopQueue deferred;
-    LoopQueue running;     /* those of this turn that are still to come */
-    LoopQueue posted;      /* with the mutex held, as is the queue of every posted task */
-    LoopQueue posted_runs; /* the same */
+    LoopQueue running;     /* the rest of the current iteration */
+    LoopQueue posted;      /* protected by the mutex, like the queue field of posted tasks */
+    LoopQueue posted_runs; /* same */
     pthread_mutex_t mutex;
 
     uv_loop_t uv;
     uv_timer_t uv_timer;
     int64_t uv_timer_due_ms; /* INT64_MAX: not started */
-    uv_idle_t uv_idle;       /* started while there are deferred tasks: keeps libuv from waiting */
+    uv_idle_t uv_idle;       /* active while there are deferred tasks: keeps libuv from blocking */
     uv_async_t uv_async;
     uint64_t random[LOOP_RANDOM_WORDS];
     uint32_t random_left;
 
     int64_t virtual_ms;
-    int64_t virtual_wall_ms; /* what the wall is ahead of virtual_ms */
+    int64_t virtual_wall_ms; /* wall clock minus virtual_ms */
     uint64_t virtual_random;
 };
 
-/* When the next timer is due; INT64_MAX: there is none. */
+/* When the next timer is due; INT64_MAX: no timer. */
 int64_t loop_timers_due_ms(const Loop *loop);
-/* Runs those that are due; those that are started meanwhile wait for the next call. True when
- * there was one. */
+/* Runs the timers that are due; those started meanwhile wait for the next call. True if there was
+ * one. */
 bool loop_timers_run(Loop *loop, int64_t now_ms);
-/* Told by the timers: the first one is now due earlier than any was before. */
+/* Called when the earliest due time has become earlier. */
 void loop_timers_earlier(Loop *loop);
 
-/* Told by the tasks: there is a deferred one again. */
+/* Called when the queue of deferred tasks becomes non-empty. */
 void loop_tasks_wait(Loop *loop);
-/* Run what was there when called. True when something was. */
+/* Run the tasks that are queued at the time of the call. True if there was one. */
 bool loop_run_deferred(Loop *loop);
 bool loop_run_posted(Loop *loop);
 
-/* Only the loop's own thread may come here. */
+/* Aborts on any thread but the loop's. */
 void loop_check_thread(const Loop *loop);

@@ -1,4 +1,4 @@
-/* Tasks of a loop: two queues, one for its thread and one for all others. */
+/* Tasks of a loop: two queues, one for its own thread and one for other threads. */
 #include "base/bug.h"
 #include "sys/loop_inner.h"
 
@@ -17,8 +17,8 @@ static void take_out(LoopQueue *queue, LoopTask *task)
     task->next = task->previous = NULL;
 }
 
-/* A waiting task is among those of this turn or of the next. It matters only for one that is the
- * first or the last of its list: the others hang on their neighbors alone. */
+/* A queued task is in the list of this iteration or the next. Which one matters only for the first
+ * or last task of its list: the others are linked only to their neighbors. */
 static void take_out_of(LoopQueue *queue, LoopQueue *runs, LoopTask *task)
 {
     bool running = runs->first == task || runs->last == task;
@@ -53,7 +53,8 @@ void loop_post(Loop *loop, LoopTask *task)
         task->queue = LOOP_POSTED;
         append(&loop->posted, task);
     }
-    /* With the mutex held: the loop cannot be freed between a last task and its call. */
+    /* With the mutex held, so that the loop cannot be freed between queueing the task and this
+     * call. */
     if (added && was_empty && !loop->is_virtual) {
         uv_async_send(&loop->uv_async);
     }

@@ -1,6 +1,5 @@
-/* The timers of a loop: a heap with four children to a place, in which each timer knows its own, so
- * that tens of thousands that are started and stopped all the time cost little more than a struct
- * each. */
+/* The timers of a loop: a 4-ary heap in which each timer knows its index, so that starting and
+ * stopping tens of thousands of timers is cheap and needs no allocation per timer. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -112,8 +111,8 @@ int64_t loop_timers_due_ms(const Loop *loop)
 
 bool loop_timers_run(Loop *loop, int64_t now_ms)
 {
-    /* What is started from here on is due at `now_ms` at the earliest and stands behind all others
-     * of that moment: the first such one ends the turn. */
+    /* Timers started from here on are due at `now_ms` at the earliest and ordered after all others
+     * of that time: the first such timer ends the iteration. */
     uint64_t limit = loop->timer_order;
     bool any = false;
     while (loop->timer_count > 0) {

@@ -1,10 +1,10 @@
-/* The loop without a world: time stands still while there is something to do and then jumps to the
- * next timer. A turn has the order of libuv's: timers, tasks of other threads, deferred tasks. */
+/* The virtual loop: time stands still while there is work, and then jumps to the next timer. The
+ * order in an iteration is that of libuv: timers, tasks of other threads, deferred tasks. */
 #include "base/bug.h"
 #include "sys/loop_inner.h"
 
 enum {
-    TURNS_MAX = 10 * 1000 * 1000 /* at one moment */
+    TURNS_MAX = 10 * 1000 * 1000 /* iterations at the same time */
 };
 
 bool loop_is_virtual(const Loop *loop)
@@ -29,7 +29,7 @@ void loop_run_virtual_until(Loop *loop, int64_t now_ms)
         turns = 0;
         int64_t due = loop_timers_due_ms(loop);
         if (due == INT64_MAX || due > now_ms) {
-            /* To the end of time nobody wants to go. */
+            /* A run without an end time does not move the clock to INT64_MAX. */
             if (now_ms != INT64_MAX && now_ms > loop->virtual_ms) {
                 loop->virtual_ms = now_ms;
             }

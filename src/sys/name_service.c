@@ -7,13 +7,13 @@ enum {
     ANSWER_MAX = 1 << 20,
     TIMEOUT_MS = 30000,
     EXIT_NO_SUCH_KEY = 2,
-    /* Of passwd and group alike. */
+    /* The same column in passwd and group. */
     NAME_FIELD = 0,
     NUMBER_FIELD = 2,
     FIELDS_LOOKED_AT = 3,
 };
 
-/* The line of a file like /etc/passwd with that name, or that number. */
+/* The line with that name or number in a file like /etc/passwd. */
 static bool find_line(Str text, Str key, Str *out)
 {
     Str line;
@@ -29,7 +29,8 @@ static bool find_line(Str text, Str key, Str *out)
     return false;
 }
 
-/* A machine without getent has its people in files: it is nothing but busybox, or an image. */
+/* A machine without getent, such as one with busybox only or a minimal image, has its users in
+ * files. */
 static bool ask_files(Arena *arena, const char *database, Str key, Str *out, Error *err)
 {
     Str path = arena_format(arena, "/etc/%s", database), text;

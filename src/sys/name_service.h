@@ -1,5 +1,5 @@
-/* Questions to the name service of this machine, as libc is set up to ask (nsswitch.conf). Without
- * getent people are those of the files. */
+/* Queries the name service of this machine as configured in nsswitch.conf, with getent. Without
+ * getent, users and groups come from the files only. */
 #pragma once
 
 #include "base/arena.h"
@@ -7,6 +7,6 @@
 #include "base/own.h"
 #include "base/str.h"
 
-/* What `getent DATABASE KEY` prints, all lines, without the last line end. ERROR_NOT_FOUND when
- * there is no such entry, or nobody to ask. */
+/* The output of `getent DATABASE KEY`, all lines, without the last line end. ERROR_NOT_FOUND if
+ * there is no such entry, or no getent. */
 MUST_CHECK bool name_service_ask(Arena *arena, const char *database, Str key, Str *out, Error *err);

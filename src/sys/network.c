@@ -18,7 +18,7 @@ static uint8_t prefix_of(const unsigned char *mask, size_t len)
     return bits;
 }
 
-/* False for what is no IP address. */
+/* False for anything but an IP address. */
 static bool read_address(const struct ifaddrs *entry, Arena *arena, NetworkAddress *out)
 {
     if (entry->ifa_addr == NULL || entry->ifa_netmask == NULL) {

@@ -1,4 +1,4 @@
-/* The addresses of this machine's interfaces, as the kernel has them. */
+/* The IP addresses of this machine's network interfaces. */
 #pragma once
 
 #include "base/arena.h"
@@ -17,5 +17,5 @@ typedef struct NetworkAddresses {
     uint32_t count;
 } NetworkAddresses;
 
-/* In the order of the kernel: an interface's first address is its primary one. */
+/* In the kernel's order: the first address of an interface is its primary one. */
 MUST_CHECK bool network_addresses(Arena *arena, NetworkAddresses *out, Error *err);

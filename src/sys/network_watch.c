@@ -19,8 +19,8 @@ struct NetworkWatch {
     void *context;
 };
 
-/* What they say is read elsewhere; that there was something is enough, also when the kernel had to
- * drop some (ENOBUFS). */
+/* The content of the messages does not matter, only that something changed, even if the kernel had
+ * to drop messages (ENOBUFS). */
 static void readable(uv_poll_t *poll, int status, int events)
 {
     const NetworkWatch *watch = poll->data;

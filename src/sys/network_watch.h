@@ -1,5 +1,4 @@
-/* Tells when an interface of this machine or an address of one comes, changes or goes. Loop
- * thread. */
+/* Reports when a network interface or an address is added, changed or removed. Loop thread. */
 #pragma once
 
 #include "base/error.h"
@@ -8,7 +7,7 @@
 
 typedef struct NetworkWatch NetworkWatch;
 
-/* `changed` is called once for any number of changes that come together. Fails with ERROR_OS. */
+/* `changed` is called once for any number of simultaneous changes. Fails with ERROR_OS. */
 MUST_CHECK bool network_watch_new(Loop *loop, LoopRun *changed, void *context, NetworkWatch **out,
                                   Error *err);
 void network_watch_free(NetworkWatch *watch); /* NULL is fine */
